@@ -1,0 +1,28 @@
+# What to type: make layout, make test, make test-slow.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: layout test test-slow clean
+.DEFAULT_GOAL := test
+
+# The stamp is older than pyproject.toml exactly when the environment must be made or renewed.
+.venv: .venv/stamp
+.venv/stamp: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+layout: .venv/stamp
+	$(BIN)/tierplan solve workloads/two-directions.yaml --out out/two-directions
+
+test: .venv/stamp
+	$(BIN)/ruff check .
+	$(BIN)/mypy optimizer
+	$(BIN)/pytest
+
+test-slow: .venv/stamp
+	$(BIN)/pytest -m slow
+
+clean:
+	rm -rf .venv out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,16 @@
+"""Reading files from outside: YAML with the place of every key, and where the shipped data lies.
+
+`read_yaml(path)` gives a `Document`: plain data plus `locate(keys)`, so that any room above can say
+`file:line:col` about what it read. `validate(Model, document)` gives the pydantic model. Everything that
+cannot be read is an `InputError` with its remedy.
+"""
+
+from optimizer.files.document import Document, Keys, alike, dotted
+from optimizer.files.reader import read_text_yaml, read_yaml
+from optimizer.files.shipped import data_path, resolve_workload
+from optimizer.files.validation import validate
+
+__all__ = [
+    "Document", "Keys", "alike", "data_path", "dotted", "read_text_yaml", "read_yaml", "resolve_workload",
+    "validate",
+]

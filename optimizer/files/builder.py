@@ -1,0 +1,239 @@
+"""From YAML text to plain data and places, in one pass over the parser's events.
+
+Scalars follow the core schema of YAML 1.2: `yes`, `012`-style octals, dates and `12:30` are not guessed
+at; quantities such as `141 GB` stay strings. Keys are strings and stand once. Aliases are copied, within
+a bound, so that the data is a tree. Merge keys, foreign tags, NaN and infinity are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from optimizer.errors import InputError, Problem
+from optimizer.files.document import Keys, Place
+
+DEEPEST = 50
+"""Levels of nesting that are read."""
+MOST_VALUES = 100_000
+"""Keys and list items that are read from one file, those copied by aliases included."""
+
+_NULL = {"", "~", "null", "Null", "NULL"}
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NUMBER_START = frozenset("+-.0123456789")
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_OTHER_VERSION = re.compile(r"(?:^|[\r\x85\u2028\u2029])%YAML(?!\s+1\.[12]\s*(?:#|$))", re.MULTILINE)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq")}
+_REMEDIES = (
+    ("'\\t'", "indent with spaces, not tabs"),
+    ("mapping values are not allowed", "quote the text if it holds a colon, or check the indentation"),
+    ("could not find expected ':'", "write `key: value`"),
+    ("expected <block end>", "check the indentation"),
+    ("found unexpected end of stream", "close the quote"),
+)
+
+
+class _Open:
+    """A mapping or sequence whose end has not come yet."""
+
+    __slots__ = ("anchor", "key", "keys", "value")
+
+    def __init__(self, value: dict[str, Any] | list[Any], keys: Keys, anchor: str | None):
+        self.value, self.keys, self.anchor = value, keys, anchor
+        self.key: str | None = None
+
+
+class _Builder:
+    """Holds what one pass over the events accumulates."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.root: Any = None
+        self.rooted = False
+        self.places: dict[Keys, Place] = {}
+        self.stack: list[_Open] = []
+        self.anchors: dict[str, Any] = {}
+        self.copied = 0
+
+    def refuse(self, mark: Any, message: str, remedy: str = "") -> InputError:
+        where = f"{self.name}:{mark.line + 1}:{mark.column + 1}"
+        return InputError(Problem(where, "", message, remedy))
+
+    def feed(self, event: Any) -> None:
+        """Take one event of the parser."""
+        kind = type(event)
+        if kind is ScalarEvent:
+            top = self.stack[-1] if self.stack else None
+            if top is not None and top.key is None and type(top.value) is dict:
+                self.open_key(top, event)
+            else:
+                self.put(event, self.scalar(event), event.anchor)
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            self.begin(event, {} if kind is MappingStartEvent else [])
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            done = self.stack.pop()
+            if done.anchor:
+                self.anchors[done.anchor] = done.value
+        elif kind is AliasEvent:
+            self.alias(event)
+        elif kind is DocumentStartEvent and self.rooted:
+            raise self.refuse(event.start_mark, "a second document begins here", "one document per file")
+
+    def begin(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
+        """A mapping or sequence starts."""
+        self.check_tag(event)
+        if len(self.stack) >= DEEPEST:
+            raise self.refuse(event.start_mark, f"nested deeper than {DEEPEST} levels", "flatten it")
+        keys = self.put(event, value, None)
+        self.stack.append(_Open(value, keys, event.anchor))
+
+    def open_key(self, top: _Open, event: Any) -> None:
+        """A scalar that is a key: a string, new in its mapping."""
+        key = self.scalar(event)
+        if type(key) is not str:
+            raise self.refuse(event.start_mark, f"key {event.value or 'null'} is not text",
+                              f'write "{event.value}":' if event.value else "write a name before the colon")
+        if key == "<<" and event.style is None:
+            raise self.refuse(event.start_mark, "merge keys are not read", "repeat the entries")
+        keys = (*top.keys, key)
+        if key in top.value:
+            raise self.refuse(event.start_mark, f'duplicate key "{key}"',
+                              f"it stands already on line {self.places[keys][0]}")
+        if event.anchor:
+            self.anchors[event.anchor] = key
+        self.places[keys] = (event.start_mark.line + 1, event.start_mark.column + 1)
+        self.check_count(event.start_mark)
+        top.key = key
+
+    def put(self, event: Any, value: Any, anchor: str | None) -> Keys:
+        """Place a value where the parse stands; returns its keys."""
+        if anchor:
+            self.anchors[anchor] = value
+        if not self.stack:
+            self.root, self.rooted = value, True
+            self.places[()] = (event.start_mark.line + 1, event.start_mark.column + 1)
+            return ()
+        top = self.stack[-1]
+        if isinstance(top.value, list):
+            keys = (*top.keys, len(top.value))
+            self.places[keys] = (event.start_mark.line + 1, event.start_mark.column + 1)
+            self.check_count(event.start_mark)
+            top.value.append(value)
+            return keys
+        if top.key is None:
+            raise self.refuse(event.start_mark, "a key must be text, not a list or mapping", "quote it")
+        keys = (*top.keys, top.key)
+        top.value[top.key], top.key = value, None
+        return keys
+
+    def alias(self, event: Any) -> None:
+        """`*name`: a copy of the anchored value, as long as the copies stay few."""
+        if event.anchor not in self.anchors:
+            raise self.refuse(event.start_mark, f"*{event.anchor} names no earlier anchor",
+                              f"put &{event.anchor} on the value, before this line and outside it")
+        top = self.stack[-1] if self.stack else None
+        if top is not None and type(top.value) is dict and top.key is None:
+            raise self.refuse(event.start_mark, "an alias cannot be a key", "write the key out")
+        self.put(event, self.copy(self.anchors[event.anchor], event.start_mark, len(self.stack)), None)
+
+    def copy(self, value: Any, mark: Any, depth: int) -> Any:
+        self.copied += 1
+        self.check_count(mark)
+        if depth > DEEPEST:
+            raise self.refuse(mark, f"nested deeper than {DEEPEST} levels", "flatten it")
+        if type(value) is dict:
+            return {key: self.copy(item, mark, depth + 1) for key, item in value.items()}
+        if type(value) is list:
+            return [self.copy(item, mark, depth + 1) for item in value]
+        return value
+
+    def check_count(self, mark: Any) -> None:
+        if len(self.places) + self.copied > MOST_VALUES:
+            message = f"more than {MOST_VALUES:,} values up to here"
+            raise self.refuse(mark, message, "split it, or use fewer aliases")
+
+    def check_tag(self, event: Any) -> str | None:
+        tag = str(event.tag) if event.tag else None
+        if tag is not None and tag != "!" and tag not in _TAGS:
+            raise self.refuse(event.start_mark, f"tag {tag} is not read", "remove the tag")
+        return tag
+
+    def scalar(self, event: Any) -> Any:
+        """The value of a scalar in the core schema; text when it is quoted."""
+        text: str = event.value
+        if event.tag:
+            return self.tagged(event, text)
+        if event.style is not None:
+            if not text.isascii() and _SURROGATE.search(text):
+                raise self.refuse(event.start_mark, "half of a surrogate pair", "write the character itself")
+            return text
+        if text in _NULL:
+            return None
+        first = text[0]
+        if first in _NUMBER_START:
+            return self.number(event, text)
+        return _BOOL.get(text, text) if first in "tTfF" else text
+
+    def tagged(self, event: Any, text: str) -> Any:
+        tag = self.check_tag(event)
+        if tag in ("!", "tag:yaml.org,2002:str"):
+            return text
+        plain = None if text in _NULL else _BOOL[text] if text in _BOOL else self.number(event, text)
+        kind = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(str(tag).rsplit(":", 1)[-1])
+        if kind is float and type(plain) is int:
+            return float(plain)
+        if kind is None or type(plain) is not kind:
+            raise self.refuse(event.start_mark, f'"{text[:40]}" does not fit its tag {tag}', "remove the tag")
+        return plain
+
+    def number(self, event: Any, text: str) -> Any:
+        """An int or a finite float when the text is one; the text itself otherwise."""
+        if _NOT_FINITE.fullmatch(text):
+            raise self.refuse(event.start_mark, f"{text} is not a finite number", "write a number")
+        if _INT.fullmatch(text):
+            if len(text) > 40:
+                raise self.refuse(event.start_mark, f"a number of {len(text)} digits", "write fewer digits")
+            return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
+        if _FLOAT.fullmatch(text):
+            value = float(text)
+            if not math.isfinite(value):
+                raise self.refuse(event.start_mark, f"{text[:40]} is not a finite number", "write a number")
+            return value
+        return text
+
+
+def build(text: str, name: str) -> tuple[Any, dict[Keys, Place]]:
+    """Plain data of a YAML text, and the line and column (from 1) of every key and list item."""
+    builder = _Builder(name)
+    if other := _OTHER_VERSION.search(text):
+        where = f"{name}:{text.count(chr(10), 0, other.start()) + 1}:1"
+        raise InputError(Problem(where, "", "asks for another version of YAML", "remove the line"))
+    try:
+        for event in YAML(typ="safe", pure=True).parse(text):
+            builder.feed(event)
+    except MarkedYAMLError as fault:
+        problem = str(fault.problem or fault.context or "not YAML")
+        remedy = next((mend for sign, mend in _REMEDIES if sign in problem), "check the YAML near here")
+        raise builder.refuse(fault.problem_mark or fault.context_mark, problem, remedy) from None
+    except YAMLError as fault:
+        first = (str(fault).splitlines() or ["not YAML"])[0]
+        raise InputError(Problem(f"{name}:1:1", "", first, "check the YAML")) from None
+    if not builder.rooted or builder.root is None:
+        raise InputError(Problem(f"{name}:1:1", "", "is empty", "write a YAML mapping"))
+    return builder.root, builder.places

@@ -1,0 +1,95 @@
+"""From bytes on disk to a `Document`: what may be opened, and what its text may be."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from pathlib import Path
+
+from optimizer.errors import InputError, Problem
+from optimizer.files.builder import build
+from optimizer.files.document import Document, alike
+
+LARGEST = 4_000_000
+"""Bytes of the largest file that is read."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_OS_FAULTS = {
+    errno.ELOOP: ("is a loop of symbolic links", "point the link at a file"),
+    errno.EACCES: ("may not be read", "check its permissions"),
+    errno.ENAMETOOLONG: ("is too long for a file name", ""),
+}
+
+
+def read_yaml(path: str | Path) -> Document:
+    """Read one YAML file. InputError with the place and the remedy for anything that is not one."""
+    file = Path(path)
+    name = _shown(file)
+    return read_text_yaml(_decode(_bytes(file, name), name), name, file)
+
+
+def read_text_yaml(text: str, name: str, path: Path | None = None) -> Document:
+    """Read YAML from a string; `name` stands for the file in messages."""
+    for row, line in enumerate(text.split("\n"), 1):
+        bad = _CONTROL.search(line)
+        if bad is not None:
+            message = f"control character 0x{ord(bad[0]):02x}: not a text file"
+            raise _refuse(f"{name}:{row}:{bad.start() + 1}", message, "save it as plain UTF-8")
+    data, places = build(text, name)
+    return Document(data, path or Path(name), name, places)
+
+
+def _shown(file: Path) -> str:
+    """The path as messages show it: from the working directory when it lies below, printable always."""
+    with contextlib.suppress(ValueError, OSError):  # elsewhere, or relative already
+        file = file.relative_to(Path.cwd())
+    return os.fsencode(file).decode("utf-8", "replace").replace("\0", "\\0")
+
+
+def _bytes(file: Path, name: str) -> bytes:
+    """The raw content of a regular file of at most LARGEST bytes."""
+    try:
+        status = os.stat(file)
+        if stat.S_ISDIR(status.st_mode):
+            inside = sorted(entry.name for entry in file.glob("*.yaml"))[:3]
+            raise _refuse(name, "is a folder, not a file", f"it holds {', '.join(inside)}" if inside else "")
+        if not stat.S_ISREG(status.st_mode):
+            raise _refuse(name, "is not a regular file", "give a YAML file")
+        if status.st_size > LARGEST:
+            raise _refuse(name, f"has {status.st_size:,} bytes, more than {LARGEST:,}", "split it")
+        with file.open("rb") as stream:
+            return stream.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise _refuse(name, "there is no such file", _near(file)) from None
+    except NotADirectoryError:
+        raise _refuse(name, "there is no such file", "a part of the path is a file, not a folder") from None
+    except ValueError:
+        raise _refuse(name, "is not a file name") from None
+    except OSError as fault:
+        message, remedy = _OS_FAULTS.get(fault.errno or 0, (f"cannot be read: {fault.strerror}", ""))
+        raise _refuse(name, message, remedy) from None
+
+
+def _near(file: Path) -> str:
+    """The name of the folder that is missing, or the file nearest to the one that is."""
+    if not file.parent.is_dir():
+        return f"there is no folder {file.parent}"
+    return alike(file.name, sorted(entry.name for entry in file.parent.iterdir()))
+
+
+def _decode(raw: bytes, name: str) -> str:
+    """UTF-8 text, without a byte order mark."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        before = raw[: fault.start]
+        column = fault.start - (before.rfind(b"\n") + 1) + 1
+        where = f"{name}:{before.count(bytes([10])) + 1}:{column}"
+        raise _refuse(where, "is not UTF-8 text", "save it as plain UTF-8") from None
+
+
+def _refuse(where: str, message: str, remedy: str = "") -> InputError:
+    return InputError(Problem(where, "", message, remedy))

@@ -1,0 +1,94 @@
+"""Law 5: what fits in an iteration, and the KV of running requests, which lives in HBM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from optimizer.formulation.law import law
+from optimizer.formulation.model import MS, GB, Model, Rows, Terms
+from optimizer.instance import Decode, Pool, Role
+
+
+def _decoding(model: Model) -> Iterator[tuple[Pool, list[Decode], Terms]]:
+    """Pools that decode, their columns, and N x iteration x (1 - prefill share)."""
+    for pool in model.instance.pools:
+        decodes = model.tables.decodes.get(pool.id, [])
+        if pool.role is not Role.PREFILL and decodes:
+            seconds = pool.iteration * (1 - pool.prefill_share)
+            yield pool, decodes, [(seconds, model.pyomo.instances[pool.id, model.t])]
+
+
+def _running(model: Model, decodes: list[Decode], weigh: str) -> Terms:
+    """sum of sequences x weight x decode share."""
+    return [(d.sequences * getattr(d, weigh), model.pyomo.decode[d.bucket, d.pool]) for d in decodes]
+
+
+def _fixed(model: Model, pool: Pool, seconds: float) -> Terms:
+    return [(seconds, model.pyomo.instances[pool.id, model.t])]
+
+
+@law("decode_time", unit="ms of an iteration", price="one more millisecond per iteration", size=MS)
+def decode_time(model: Model, rows: Rows) -> None:
+    """One iteration reads the weights once and every running sequence's KV once.
+
+    N (W/BW + overhead) + sum sequences decode read/BW <= N theta (1 - phi)   [s]
+    """
+    for pool, decodes, budget in _decoding(model):
+        fixed = _fixed(model, pool, pool.weights_seconds + pool.overhead)
+        rows.at_most(pool.id, [*fixed, *_running(model, decodes, "memory_seconds")], budget)
+
+
+@law("decode_flops", unit="ms of an iteration", price="one more millisecond per iteration", size=MS)
+def decode_flops(model: Model, rows: Rows) -> None:
+    """One iteration computes every running sequence's next tokens, drafts included.
+
+    N overhead + sum sequences decode FLOPs/(eta peak) <= N theta (1 - phi)   [s]
+    """
+    for pool, decodes, budget in _decoding(model):
+        fixed = _fixed(model, pool, pool.overhead)
+        rows.at_most(pool.id, [*fixed, *_running(model, decodes, "flops_seconds")], budget)
+
+
+@law("decode_exchange", unit="ms of an iteration", price="one more millisecond per iteration", size=MS)
+def decode_exchange(model: Model, rows: Rows) -> None:
+    """Expert-parallel traffic beyond the scale-up domain crosses the NICs within the iteration.
+
+    N overhead + sum sequences decode exchange/NIC <= N theta (1 - phi)   [s]
+    """
+    for pool, decodes, budget in _decoding(model):
+        if any(d.network_seconds for d in decodes):
+            fixed = _fixed(model, pool, pool.overhead)
+            rows.at_most(pool.id, [*fixed, *_running(model, decodes, "network_seconds")], budget)
+
+
+@law("prefill_time", unit="busy instances", price="one more busy prefill instance")
+def prefill_time(model: Model, rows: Rows) -> None:
+    """Prefill runs at the design load, so that waits stay bounded (law 8).
+
+    sum path F/rate <= rho phi N   [instances]
+    """
+    for pool in model.instance.pools:
+        if pool.role is not Role.DECODE:
+            busy = model.paths(model.tables.paths_on.get(pool.id, []), "busy")
+            limit = pool.design_load * pool.prefill_share
+            rows.at_most(pool.id, busy, [(limit, model.pyomo.instances[pool.id, model.t])])
+
+
+@law("running_kv_fits_hbm", unit="GB of HBM", price="one more GB of HBM for running sequences", size=GB)
+def running_kv_fits_hbm(model: Model, rows: Rows) -> None:
+    """The KV of running requests lives in HBM: a hard rule.
+
+    sum sequences decode held + margin(V, N) <= N room, V = psi sum sequences decode E[held^2]   [bytes]
+    """
+    for pool, decodes, _ in _decoding(model):
+        count = [(1.0, model.pyomo.instances[pool.id, model.t])]
+        psi = model.instance.dispersion
+        variance = [(psi * c, v) for c, v in _running(model, decodes, "square")]
+        mean = _running(model, decodes, "hbm")
+        rows.at_most(
+            pool.id, [*mean, *model.margin(variance, count, pool.slope)],
+            [(pool.room, model.pyomo.instances[pool.id, model.t])],
+        )
+
+
+LAWS = (decode_time, decode_flops, decode_exchange, prefill_time, running_kv_fits_hbm)

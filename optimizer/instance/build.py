@@ -1,0 +1,208 @@
+"""Cards and workload -> Instance: the one place where physics becomes coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.catalog import Catalog, ModelCard, ModelOption
+from optimizer.errors import InputError, Problem
+from optimizer.instance import checks
+from optimizer.instance.assumptions import assumptions
+from optimizer.instance.deployment import Deployment, deployments
+from optimizer.instance.dominance import undominated
+from optimizer.instance.hardware import Market
+from optimizer.instance.paths import Job, Roads, jobs, paths, readable_from
+from optimizer.instance.pools import decodes, pools
+from optimizer.instance.stores import Places, holdings, places, stores, weigh
+from optimizer.instance.traffic import traffic
+from optimizer.instance.types import (
+    Bucket,
+    Case,
+    Decode,
+    Instance,
+    Limits,
+    Option,
+    Path,
+    Period,
+    Policy,
+    Pool,
+    SharedPrefix,
+    Stored,
+    Tier,
+    TrafficClass,
+    UserRow,
+)
+from optimizer.workload import Workload
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """One admissible option of one model, with its deployments."""
+
+    card: ModelCard
+    option: ModelOption
+    deployments: list[Deployment]
+
+    @property
+    def id(self) -> str:
+        return f"{self.card.id}:{self.option.id}"
+
+
+def build(workload: Workload, catalog: Catalog) -> Instance:
+    """Assemble the problem. Raises InputError for names the catalogue lacks and for demands no allowed
+    hardware can meet (with names and numbers)."""
+    checks.names(workload, catalog)
+    market = Market(workload, catalog)
+    skus, builds, enclosures = market.skus(), market.builds(), market.enclosures()
+    demand = traffic(workload)
+    classes = {c.id: c for c in demand.classes}
+    spreads = {
+        b.id: workload.classes[b.cls].contexts[i].spread
+        for cls in demand.classes for i, b in enumerate(b for b in demand.buckets if b.cls == cls.id)
+    }
+    floors = {
+        name: min(c.quality_floor for c in demand.classes if c.model == name)
+        for name in dict.fromkeys(c.model for c in demand.classes)
+    }
+    choices = [
+        choice for name in floors
+        for choice in _choices(workload, catalog, name, floors[name], skus, demand.buckets)
+    ]
+    deployed = [d for choice in choices for d in choice.deployments]
+    where = places(
+        workload, stores(workload, catalog, deployed, skus, builds, enclosures),
+        [(c.id, c.option, c.card) for c in choices], deployed, floors,
+    )
+    with_drives = [b for b in builds if b.sku and b.drives]
+    roads = Roads(
+        catalog, where, {e.id: e for e in enclosures},
+        drives=min((b.drives for b in with_drives), default=1),
+        drive_read=min((b.nvme_read / b.drives for b in with_drives), default=1.0),
+    )
+    shared = {
+        name: (c.shared_prefix.tokens if c.shared_prefix else 0.0) for name, c in workload.classes.items()
+    }
+    laid = _Laid(workload, where, roads, classes, list(demand.buckets), spreads, shared, bool(enclosures))
+    for d in deployed:
+        laid.deploy(d)
+    instance = Instance(
+        name=workload.name, policy=Policy(workload.tiers.policy),
+        periods=(Period("now", workload.economics.horizon),), models=tuple(floors),
+        options=tuple(
+            Option(c.id, c.card.id, c.option.id, c.card.speculation.accepted_per_step) for c in choices
+        ),
+        classes=demand.classes, buckets=demand.buckets, skus=skus, builds=builds, enclosures=enclosures,
+        stores=where.stores, locations=where.locations, stored=tuple(laid.stored.values()),
+        holdings=tuple(holdings(workload, where, laid.usable)), pools=tuple(laid.pools),
+        decodes=tuple(laid.decodes), paths=tuple(laid.paths),
+        shared_prefixes=tuple(_shared_prefixes(workload, deployed, where)),
+        user_rows=tuple(
+            UserRow(name, tuple(row.terms.items()), row.min, row.max) for name, row in workload.limits.items()
+        ),
+        limits=Limits(
+            workload.facility.power, workload.facility.rack_units, workload.facility.budget,
+            workload.hardware.max_builds, workload.hardware.spares,
+        ),
+        dram_pooled=workload.tiers.dram.scope == "pooled",
+        quantile=catalog.devices.facility.safety_quantile.value, dispersion=workload.occupancy_dispersion,
+        write_amplification=catalog.devices.facility.write_amplification.value,
+        network_utilisation=catalog.devices.facility.design_utilisation.value,
+        link_utilisation=catalog.devices.facility.design_utilisation.value,
+        assumptions=assumptions(workload, catalog, [c.card for c in choices], deployed),
+    )
+    checks.feasible(instance, workload)
+    return instance
+
+
+class _Laid:
+    """Collects pools, decodes, paths and weights deployment by deployment."""
+
+    def __init__(
+        self, workload: Workload, where: Places, roads: Roads, classes: dict[str, TrafficClass],
+        buckets: list[Bucket], spreads: dict[str, float], shared: dict[str, float], cxl: bool,
+    ):
+        self.workload, self.where, self.roads = workload, where, roads
+        self.classes, self.buckets, self.spreads, self.shared, self.cxl = classes, buckets, spreads, shared, cxl
+        self.pools: list[Pool] = []
+        self.decodes: list[Decode] = []
+        self.paths: list[Path] = []
+        self.stored: dict[tuple[str, str, str], Stored] = {}
+        self.usable: dict[tuple[str, str], set[str]] = {}
+
+    def deploy(self, d: Deployment) -> None:
+        """Add everything one deployment can do."""
+        mine = [c for c in self.classes.values() if c.model == d.card.id]
+        buckets = [b for b in self.buckets if b.model == d.card.id]
+        readable = readable_from(d, self.where, self.cxl and d.sku.free_x16_slots > 0)
+        work = list(jobs(d, mine, buckets, self.shared, readable))
+        found = list(pools(d, mine, buckets, self.workload.grid))
+        for pool in found:
+            filled, routes = paths(d, pool, work, self.roads)
+            decoded = list(decodes(d, filled, self.classes, buckets, self.spreads))
+            if routes or decoded:
+                self.pools.append(filled)
+                self.paths += routes
+                self.decodes += decoded
+                self._weigh(d, work if routes else [])
+
+    def _weigh(self, d: Deployment, work: list[Job]) -> None:
+        by_name = {b.id: b for b in self.buckets}
+        for job in work:
+            if job.case is not Case.HIT or job.location is None:
+                continue
+            key = (d.option_id, job.stream, job.location.id)
+            self.usable.setdefault(key[:2], set()).add(job.location.id)
+            if key not in self.stored:
+                self.stored[key] = weigh(
+                    d, job.location, by_name[job.stream], job.cls, self.shared[job.cls.id], self.spreads[job.stream],
+                )
+
+
+def _choices(
+    workload: Workload, catalog: Catalog, name: str, floor: float, skus: tuple, buckets: tuple[Bucket, ...]
+) -> list[_Choice]:
+    card = catalog.model(name)
+    rules = workload.options.get(name)
+    longest = max(b.tokens for b in buckets if b.model == name)
+    admissible = []
+    for option in card.options:
+        loss = option.quality_loss
+        allowed = (rules is not None and rules.unpublished) if loss is None else loss.value <= floor
+        if rules is not None:
+            allowed = allowed and option.id not in rules.exclude
+            allowed = allowed and (rules.only is None or option.id in rules.only)
+        if allowed:
+            admissible.append(option)
+    found = []
+    for option in undominated(card, admissible):
+        if where := deployments(card, option, skus, catalog, longest, workload.measured):
+            found.append(_Choice(card, option, where))
+    if not found:
+        raise InputError(Problem(
+            "", f"classes of {name}",
+            f"no option of {name} is within a quality floor of {floor:g} pt on the allowed hardware",
+            "raise quality_floor, allow unpublished options, or allow other servers",
+        ))
+    return found
+
+
+def _shared_prefixes(workload: Workload, deployed: list[Deployment], where: Places) -> list[SharedPrefix]:
+    """What the shared prefixes of each class take, per domain of the tier that holds them."""
+    found: dict[tuple[str, str, str], SharedPrefix] = {}
+    for name, declared in workload.classes.items():
+        prefix = declared.shared_prefix
+        if prefix is None:
+            continue
+        tier = Tier(prefix.held_in)
+        for d in (d for d in deployed if d.card.id == declared.model):
+            per, scope = {
+                Tier.HBM: ("instances", d.id), Tier.DRAM: ("nodes", d.sku.id), Tier.NVME: ("nodes", d.sku.id),
+            }.get(tier, ("once", ""))
+            for store in where.stores:
+                if store.tier is tier and scope in (store.scope, ""):
+                    size = d.idle(prefix.tokens) * prefix.distinct
+                    if tier is not Tier.HBM:
+                        size /= d.replication(prefix.tokens)
+                    key = (name, d.option_id, store.id)
+                    found.setdefault(key, SharedPrefix(name, d.option_id, store.id, size, per, 0.0))
+    return list(found.values())

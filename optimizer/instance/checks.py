@@ -1,0 +1,157 @@
+"""What is refused before anything is solved: names the catalogue lacks, demands no hardware can meet.
+
+One check per function; the lists at the end are the documentation of what is checked.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+
+from optimizer.catalog import Catalog
+from optimizer.errors import InputError, Problem
+from optimizer.instance.types import Instance, Role
+from optimizer.workload import Workload
+
+
+def _unknown(keys: tuple[str | int, ...], name: str, known: Iterable[str], what: str) -> Iterator[Problem]:
+    names = list(known)
+    if name in names:
+        return
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    remedy = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(sorted(names)[:12])}"
+    yield Problem("", ".".join(map(str, keys)), f'"{name}" is no {what} of the catalogue', remedy, keys)
+
+
+def models_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """Every class, option rule and measurement names a model card."""
+    for name, c in workload.classes.items():
+        yield from _unknown(("classes", name, "model"), c.model, catalog.models, "model")
+    for name in workload.options:
+        yield from _unknown(("options", name), name, catalog.models, "model")
+    for i, row in enumerate(workload.measured):
+        yield from _unknown(("measured", i, "model"), row.model, catalog.models, "model")
+
+
+def servers_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """Every server is a card."""
+    known = [s.id for s in catalog.devices.servers]
+    for name in workload.hardware.servers:
+        yield from _unknown(("hardware", "servers", name), name, known, "server")
+    if not any(catalog.server(n).kind == "accelerator" for n in workload.hardware.servers if n in known):
+        keys = ("hardware", "servers")
+        yield Problem("", "hardware.servers", "allows no server with accelerators", "allow at least one", keys)
+
+
+def parts_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """Every DIMM, drive, enclosure and module is a card."""
+    devices, hardware = catalog.devices, workload.hardware
+    for field, parts, what in (
+        ("dimms", devices.dimms, "DIMM"), ("drives", devices.drives, "drive"),
+        ("cxl_enclosures", devices.cxl_enclosures, "CXL enclosure"),
+        ("cxl_modules", devices.cxl_modules, "CXL module"),
+    ):
+        for i, name in enumerate(getattr(hardware, field) or ()):
+            key = name if field == "cxl_enclosures" else i
+            yield from _unknown(("hardware", field, key), name, [p.id for p in parts], what)
+
+
+def options_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """Option rules name options of their model."""
+    for name, rules in workload.options.items():
+        if name in catalog.models:
+            known = [o.id for o in catalog.models[name].options]
+            for field in ("only", "exclude"):
+                for i, option in enumerate(getattr(rules, field) or ()):
+                    yield from _unknown(("options", name, field, i), option, known, f"option of {name}")
+
+
+def contexts_fit_model(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """No stored context is longer than its model can take."""
+    for name, c in workload.classes.items():
+        if c.model not in catalog.models:
+            continue
+        limit = catalog.models[c.model].max_context.value
+        for i, bucket in enumerate(c.contexts):
+            if bucket.tokens > limit:
+                keys = ("classes", name, "contexts", i, "tokens")
+                message = f"a context of {bucket.tokens:,.0f} tokens is longer than {c.model} takes"
+                yield Problem("", ".".join(map(str, keys)), message, f"at most {limit:,.0f} tok", keys)
+
+
+NAMES: tuple[Callable[[Workload, Catalog], Iterator[Problem]], ...] = (
+    models_exist, servers_exist, parts_exist, options_exist, contexts_fit_model,
+)
+
+
+def names(workload: Workload, catalog: Catalog) -> None:
+    """Run every check of names; raise InputError with all that is wrong."""
+    if found := [problem for check in NAMES for problem in check(workload, catalog)]:
+        raise InputError(found)
+
+
+def some_instance_starts(instance: Instance, workload: Workload) -> Iterator[Problem]:
+    """Every model has a pool on the allowed servers: its weights leave room for one context."""
+    for model in instance.models:
+        if not any(p.model == model for p in instance.pools):
+            skus = ", ".join(s.id for s in instance.skus)
+            yield Problem(
+                "", f"classes of {model}", f"no shape of {model} starts on {skus}: HBM is the limiting resource",
+                "allow servers with more HBM, or an option with smaller weights",
+            )
+
+
+def every_bucket_decodes(instance: Instance, workload: Workload) -> Iterator[Problem]:
+    """Some pool meets each bucket's TPOT and holds its longest request."""
+    decoded = {d.bucket for d in instance.decodes}
+    classes = {c.id: c for c in instance.classes}
+    for b in instance.buckets:
+        if b.id in decoded or not any(p.model == b.model for p in instance.pools):
+            continue
+        tpot = classes[b.cls].tpot
+        fastest = min(
+            ((p.weights_seconds + p.overhead) for p in instance.pools
+             if p.model == b.model and p.role is not Role.PREFILL), default=None,
+        )
+        have = f"; the fastest iteration there is takes {fastest * 1e3:.1f} ms" if fastest else ""
+        keys = ("classes", b.cls, "slo", "tpot")
+        yield Problem(
+            "", f"classes.{b.cls}.slo.tpot",
+            f"no allowed hardware decodes contexts of {b.tokens:,.0f} tokens of {b.model} at {tpot * 1e3:g} ms a token{have}",
+            "raise tpot, shorten the context, or allow other servers", keys,
+        )
+
+
+def ttft_reachable(instance: Instance, workload: Workload) -> Iterator[Problem]:
+    """The best conceivable mix of paths meets the attainment: hits and first requests in time."""
+    for cls in instance.classes:
+        best: dict[str, float] = {}
+        for path in instance.paths:
+            if path.cls == cls.id:
+                best[path.stream] = max(best.get(path.stream, 0.0), path.attained)
+        returns = {b.id: b.returns for b in instance.buckets if b.cls == cls.id}
+        have = best.get(cls.id, 0.0) * cls.first_rate + sum(best.get(b, 0.0) * r for b, r in returns.items())
+        if have < cls.attainment * cls.rate * (1 - 1e-9) and best:
+            keys = ("classes", cls.id, "slo", "ttft")
+            yield Problem(
+                "", f"classes.{cls.id}.slo.ttft",
+                f"have: at best {have / cls.rate:.1%} of requests within {cls.ttft:g} s; need: {cls.attainment:.1%}",
+                "smallest fix: raise ttft or lower attainment", keys,
+            )
+
+
+FEASIBLE: tuple[Callable[[Instance, Workload], Iterator[Problem]], ...] = (
+    some_instance_starts, every_bucket_decodes, ttft_reachable,
+)
+
+
+class Unmeetable(InputError):
+    """A demand that no allowed hardware meets, found before solving."""
+
+
+def feasible(instance: Instance, workload: Workload) -> None:
+    """Run every pre-check of demand; raise Unmeetable with all conflicts, names and numbers."""
+    if found := [problem for check in FEASIBLE for problem in check(instance, workload)]:
+        raise Unmeetable(found)
+
+

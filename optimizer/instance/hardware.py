@@ -1,0 +1,176 @@
+"""What can be bought: SKUs, builds (machine x real DIMM population x drives), nodes, CXL enclosures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from optimizer.catalog import Catalog, CxlModule, Drive, Population, Server
+from optimizer.instance.money import Money, Part
+from optimizer.instance.types import Build, CostLine, Enclosure, Sku, Tier
+from optimizer.workload import Workload
+from optimizer.workload.schema import ServerChoice
+
+UNLIMITED = 2000  # machines of one kind where neither the planner nor the building says less
+
+
+class Market:
+    """The purchasable machines and parts of one study, priced."""
+
+    def __init__(self, workload: Workload, catalog: Catalog):
+        self.workload = workload
+        self.catalog = catalog
+        self.money = Money(catalog.devices, workload)
+        self.facility = catalog.devices.facility
+
+    def _allowed(self, part: object, named: tuple[str, ...] | None) -> bool:
+        identifier, enabled = part.id, part.enabled  # type: ignore[attr-defined]
+        if named is not None:
+            return identifier in named
+        return enabled or identifier in self.workload.hardware.enable
+
+    def servers(self, kind: str) -> Iterator[tuple[Server, ServerChoice]]:
+        """The servers of a kind that the planner allows."""
+        for name, choice in self.workload.hardware.servers.items():
+            server = self.catalog.server(name)
+            if server.kind == kind:
+                yield server, choice
+
+    def maximum(self, server: Server, choice: ServerChoice) -> int:
+        """The most machines that the planner or the building's power admits."""
+        limits = [choice.max, UNLIMITED]
+        if self.workload.facility.power is not None:
+            limits.append(math.floor(self.workload.facility.power / server.max_power.value))
+        return min(limit for limit in limits if limit is not None)
+
+    def skus(self) -> tuple[Sku, ...]:
+        """The accelerator servers."""
+        found = []
+        for server, choice in self.servers("accelerator"):
+            price = self.money.price(server)
+            found.append(Sku(
+                id=server.id, accelerator=server.accelerator or "", gpus=server.accelerators,
+                minimum=choice.min, maximum=self.maximum(server, choice), supply=choice.supply,
+                owned=choice.owned, owned_saving_usd=price, minimum_order=server.minimum_order,
+                nic_bytes_s=server.nic_bandwidth.value, free_x16_slots=server.free_x16_slots,
+            ))
+        return tuple(found)
+
+    def builds(self) -> tuple[Build, ...]:
+        """Every build of every allowed machine."""
+        return tuple(
+            self._build(server, choice, kind, population, drive, count)
+            for kind in ("accelerator", "dram_node", "storage_node")
+            for server, choice in self.servers(kind)
+            for population in self._populations(server, kind)
+            for drive, count in self._drives(server, kind)
+        )
+
+    def _populations(self, server: Server, kind: str) -> list[Population | None]:
+        if server.fixed_memory is not None:
+            return [None]
+        kept = [
+            p for p in server.populations
+            if kind == "storage_node" or self._allowed(self.catalog.dimm(p.dimm), self.workload.hardware.dimms)
+        ]
+        kept.sort(key=lambda p: p.count * self.catalog.dimm(p.dimm).bytes.value)
+        return list(kept[:1] if kind == "storage_node" else kept)
+
+    def _drives(self, server: Server, kind: str) -> list[tuple[Drive | None, int]]:
+        if kind == "dram_node" or (kind == "accelerator" and not self.workload.tiers.nvme.enabled):
+            return [(None, 0)]
+        fitting = [
+            d for d in self.catalog.devices.drives
+            if self._allowed(d, self.workload.hardware.drives) and server.accepts(d)
+        ]
+        if kind == "storage_node":
+            return [(d, server.drive_bays) for d in fitting]
+        counts = [n for n in self.workload.hardware.drive_counts if n <= server.drive_bays]
+        return [(None, 0), *((d, n) for d in fitting for n in counts)]
+
+    def _build(
+        self, server: Server, choice: ServerChoice, kind: str, population: Population | None,
+        drive: Drive | None, count: int,
+    ) -> Build:
+        dimm = self.catalog.dimm(population.dimm) if population else None
+        modules = population.count if population else 0
+        dram = server.fixed_memory.bytes.value if server.fixed_memory else modules * dimm.bytes.value  # type: ignore[union-attr]
+        dimm_part = Part("dram", modules * self.money.price(dimm), modules * dimm.power.value) if dimm else None
+        drive_part = Part("nvme", count * self.money.price(drive), count * drive.power.value) if drive else None
+        name = {"accelerator": "accelerator servers", "dram_node": "dram nodes"}.get(kind, "storage nodes")
+        price = self.money.price(server)
+        base = Part(name, price, server.max_power.value, server.rack_units.value)
+        extras = [part for part in (dimm_part, drive_part) if part]
+        parts = [base, self.money.network(server, price), *extras]
+        cost = self._cost(server, parts, extras)
+        tier = {"dram_node": Tier.DRAM_POOL, "storage_node": Tier.STORAGE}.get(kind)
+        read, write = (server.drive_read(drive), server.drive_write(drive)) if drive else (0.0, 0.0)
+        nic = server.nic_bandwidth.value
+        read, write = count * read, count * write
+        return Build(
+            id=_name(server, population, drive, count), sku=server.id if kind == "accelerator" else None,
+            server=server.id, tier=tier,
+            dimms=f"{modules} x {population.dimm}" if population else "fixed",
+            dram_bytes=dram, dram_usable=dram * self.facility.dram_usable.value,
+            dram_bytes_s=server.memory_bandwidth(population) if population else server.dram_bandwidth.value,
+            drive=drive.id if drive else "", drives=count,
+            nvme_bytes=count * drive.bytes.value if drive else 0.0,
+            nvme_usable=count * drive.bytes.value * self.facility.nvme_usable.value if drive else 0.0,
+            nvme_read=min(read, nic) if tier else read, nvme_write=min(write, nic) if tier else write,
+            nvme_endurance=count * _endurance(drive) if drive else 0.0,
+            replacement_usd=self.money.price(drive) if drive else 0.0,
+            network_bytes_s=nic,
+            power_w=sum(p.watts for p in parts), rack_units=server.rack_units.value,
+            capex_usd=sum(p.usd for p in parts) if self._bought() or tier else sum(p.usd for p in extras),
+            minimum=choice.min if tier else 0, maximum=self.maximum(server, choice), cost=cost,
+        )
+
+    def _bought(self) -> bool:
+        return self.workload.economics.ownership == "purchase"
+
+    def _cost(self, server: Server, parts: list[Part], extras: list[Part]) -> tuple[CostLine, ...]:
+        """Purchase of everything, or a contract for the accelerators and purchase of what is added."""
+        if self._bought() or server.accelerator is None:
+            return self.money.lines(parts)
+        contract = self.money.contract(self.catalog.accelerator(server.accelerator), server.accelerators)
+        return (contract, *self.money.lines(extras)) if contract else self.money.lines(parts)
+
+    def enclosures(self) -> tuple[Enclosure, ...]:
+        """CXL pools: one entry per enclosure kind and module kind that fits it."""
+        if not self.workload.tiers.cxl.enabled:
+            return ()
+        found = []
+        for name, choice in self.workload.hardware.cxl_enclosures.items():
+            card = self.catalog.cxl_enclosure(name)
+            modules = [self.catalog.cxl_module(m) for m in card.modules]
+            allowed = [m for m in modules if self._allowed(m, self.workload.hardware.cxl_modules)]
+            for module in allowed:
+                found.append(self._enclosure(card, module, choice, several=len(allowed) > 1))
+        return tuple(found)
+
+    def _enclosure(self, card, module: CxlModule, choice: ServerChoice, several: bool) -> Enclosure:  # noqa: ANN001
+        adapter = self.catalog.cxl_adapter(card.adapter)
+        box = Part("cxl", self.money.price(card), card.power.value, card.rack_units.value)
+        stick = Part("cxl", self.money.price(module), module.power.value)
+        host = Part("cxl", self.money.price(adapter), adapter.power.value)
+        return Enclosure(
+            id=f"{card.id}+{module.id}" if several else card.id, module=module.id, adapter=adapter.id,
+            module_slots=card.module_slots, ports=card.ports, module_bytes=module.bytes.value,
+            module_bytes_s=module.bandwidth.value, enclosure_bytes_s=card.bandwidth.value,
+            adapter_read=adapter.gpu_read.value, adapter_write=adapter.gpu_write.value,
+            minimum=choice.min, maximum=choice.max if choice.max is not None else 64,
+            power_w=(box.watts, stick.watts, host.watts), rack_units=box.rack_units,
+            capex_usd=(box.usd, stick.usd, host.usd),
+            enclosure_cost=self.money.lines([box]), module_cost=self.money.lines([stick]),
+            adapter_cost=self.money.lines([host]),
+        )
+
+
+def _endurance(drive: Drive) -> float:
+    """Bytes a drive may be written: KV writes are large and sequential, so that rating where it is given."""
+    return (drive.written_sequential or drive.written_random).value
+
+
+def _name(server: Server, population: Population | None, drive: Drive | None, count: int) -> str:
+    parts = [server.id, f"{population.count}x{population.dimm}" if population else "fixed"]
+    return "/".join([*parts, f"{count}x{drive.id}"] if drive else parts)

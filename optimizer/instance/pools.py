@@ -1,0 +1,86 @@
+"""Pools (identical instances in one role) and what decoding a bucket on them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from optimizer.instance.deployment import Deployment, charged
+from optimizer.instance.types import Bucket, Decode, Pool, Role, TrafficClass
+from optimizer.workload.schema import Grid
+
+HALVES = (1.0, 0.5)  # the iteration times worth trying, as parts of a class's TPOT x accepted tokens
+
+
+def iterations(classes: Iterable[TrafficClass], accepted: float) -> list[float]:
+    """Iteration times {1, 1/2} x TPOT x accepted of the tightest and the loosest class (seconds)."""
+    limits = sorted({c.tpot * accepted for c in classes})
+    tried = {limit * part for limit in (limits[0], limits[-1]) for part in HALVES}
+    return sorted(tried - {limits[-1] / 2} if len(limits) > 1 else tried, reverse=True)
+
+
+def pools(d: Deployment, classes: list[TrafficClass], buckets: list[Bucket], grid: Grid) -> Iterator[Pool]:
+    """Every pool of one deployment worth a column; `longest_job` is set once its jobs are known."""
+    shortest = min(b.tokens for b in buckets)
+    if (room := d.room(prefills=True)) > d.running(shortest):
+        for lane in ("short", "long") if grid.lanes == 2 else ("all",):
+            yield _pool(d, Role.PREFILL, lane, 0.0, 1.0, room, 0.0, 0.0, grid)
+    for seconds in iterations(classes, d.card.speculation.accepted_per_step):
+        roles = [(Role.DECODE, 0.0), *([(Role.MIXED, grid.mixed_share)] if grid.mixed_share else [])]
+        for role, share in roles:
+            room = d.room(prefills=role is Role.MIXED)
+            if room <= d.running(shortest):
+                continue
+            batch = d.batch(room, shortest)
+            weights = d.weights_seconds(batch, everything=share > 0)
+            overhead = d.overhead(batch)
+            if weights + overhead < seconds * (1 - share):
+                yield _pool(d, role, "all", seconds, share, room, weights, overhead, grid)
+
+
+def _pool(
+    d: Deployment, role: Role, lane: str, seconds: float, share: float, room: float, weights: float,
+    overhead: float, grid: Grid,
+) -> Pool:
+    tag = {"all": "", "short": "-short", "long": "-long"}[lane]
+    beat = f"-{seconds * 1e3:.3g}ms" if seconds else ""
+    link = d.accelerator.host_link
+    host = d.weights.host_bytes.value if d.weights.host_bytes else 0.0
+    spanned = charged(d.gpus, d.sku.gpus) / d.sku.gpus
+    return Pool(
+        id=f"{d.id}/{role.value}{tag}{beat}", option=d.option_id, model=d.card.id, sku=d.sku.id, shape=d.id,
+        role=role, lane=lane, gpus=d.gpus, gpus_charged=charged(d.gpus, d.sku.gpus), nodes=spanned,
+        iteration=seconds, prefill_share=share, design_load=grid.design_load, longest_job=0.0,
+        weights_seconds=weights, overhead=overhead, room=room, host_bytes=host * max(1.0, spanned),
+        link_read=link.read.value * d.gpus, link_write=link.write.value * d.gpus,
+        link_both=link.both.value * d.gpus,
+    )
+
+
+def decodes(
+    d: Deployment, pool: Pool, classes: dict[str, TrafficClass], buckets: list[Bucket], spreads: dict[str, float]
+) -> Iterator[Decode]:
+    """The buckets a pool may decode: its iteration meets their TPOT, and one longest request fits a rank."""
+    if pool.role is Role.PREFILL:
+        return
+    accepted = d.card.speculation.accepted_per_step
+    for b in buckets:
+        cls = classes[b.cls]
+        rank_room = pool.room * d.tp / d.gpus
+        if pool.iteration > cls.tpot * accepted * (1 + 1e-12) or d.running(b.tokens) > rank_room:
+            continue
+        context = b.tokens - cls.output_tokens / 2
+        hbm = d.running(b.tokens)
+        yield Decode(
+            bucket=b.id, pool=pool.id, rate=b.rate,
+            sequences=b.rate * cls.output_tokens * pool.iteration / accepted,
+            memory_seconds=d.decode_memory(context), flops_seconds=d.decode_compute(context),
+            network_seconds=d.decode_network(), hbm=hbm,
+            square=hbm**2 + (d.growth() * b.tokens * spreads[b.id]) ** 2, dram=d.offloaded(b.tokens),
+            transfer=0.0 if pool.role is Role.MIXED else handed_over(d, b.tokens - cls.output_tokens),
+            exchange_bytes=b.rate * cls.output_tokens * d.exchange(1.0),
+        )
+
+
+def handed_over(d: Deployment, tokens: float) -> float:
+    """Bytes of one whole context that a prefill instance hands to a decode instance: one copy."""
+    return d.idle(tokens) / d.replication(tokens)

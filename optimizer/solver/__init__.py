@@ -1,0 +1,26 @@
+"""The one door to HiGHS. Knows rows and columns, and nothing of the planning problem."""
+
+from optimizer.solver.arrays import Compiled, LinearProgram, compile
+from optimizer.solver.highs import solve
+from optimizer.solver.infeasible import Slack, elastic, is_infeasible
+from optimizer.solver.linear import fix, fixed_lp, relaxation
+from optimizer.solver.options import SolveOptions
+from optimizer.solver.outcome import Duals, Outcome, Status, relative_gap
+
+__all__ = [
+    "Compiled",
+    "Duals",
+    "LinearProgram",
+    "Outcome",
+    "Slack",
+    "SolveOptions",
+    "Status",
+    "compile",
+    "elastic",
+    "fix",
+    "fixed_lp",
+    "is_infeasible",
+    "relative_gap",
+    "relaxation",
+    "solve",
+]

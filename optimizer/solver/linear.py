@@ -1,0 +1,141 @@
+"""Linear programs: the relaxation of a mixed-integer one, and the prices at fixed integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from highspy import HighsModelStatus
+from numpy.typing import NDArray
+
+from optimizer.errors import SolverFailure
+from optimizer.solver import engine
+from optimizer.solver.arrays import LinearProgram
+from optimizer.solver.engine import Interrupt, Run
+from optimizer.solver.options import OptionValue, SolveOptions
+from optimizer.solver.outcome import Duals, Outcome, Status
+
+Floats = NDArray[np.float64]
+Settings = Mapping[str, OptionValue]
+
+TIGHTEST = 1e-10
+"""The least feasibility tolerance HiGHS accepts."""
+
+
+def relaxation(lp: LinearProgram, options: SolveOptions, *, interrupt: Interrupt | None = None) -> Outcome:
+    """The LP without integrality, with prices: simplex when small, interior point and crossover when large.
+
+    An undecided end is tried once more by simplex without presolve, and the notes say so.
+    """
+    lp = relaxed(lp)
+    usual: Settings = {"solver": "ipx" if lp.is_large else "simplex"}
+    careful: Settings = {"solver": "simplex", "presolve": "off"}
+    try:
+        return _solve(lp, options, usual, interrupt)
+    except SolverFailure as failure:
+        outcome = _solve(lp, options, careful, interrupt)
+        return replace(outcome, notes=(f"solved again by simplex without presolve: {failure}",))
+
+
+def fixed_lp(lp: LinearProgram, x: Floats, options: SolveOptions, tolerance: float = TIGHTEST) -> Outcome:
+    """Round the integers of x, hold them there, and solve the remaining LP as exactly as HiGHS can.
+
+    When HiGHS cannot meet the tolerance in one way, others are tried, and the notes say so. INFEASIBLE means
+    that two ways agree that the rounded integers admit no continuous part.
+    """
+    columns = np.flatnonzero(lp.integrality)
+    held = fix(relaxed(lp), dict(zip(columns.tolist(), np.round(x[columns]).tolist(), strict=True)))
+    tight: Settings = {
+        "primal_feasibility_tolerance": tolerance,
+        "dual_feasibility_tolerance": tolerance,
+        "solver": "simplex",
+    }
+    ways: tuple[Settings, ...] = (
+        {},
+        {"presolve": "off"},
+        {"presolve": "off", "simplex_scale_strategy": 0},
+        {"presolve": "off", "simplex_strategy": 4},
+    )
+    notes: list[str] = []
+    best: Outcome | None = None
+    called_infeasible = False
+    for way in ways:
+        described = ", ".join(f"{name} {value}" for name, value in way.items()) or "as usual"
+        try:
+            outcome = _solve(held, options, {**tight, **way}, None)
+        except SolverFailure as failure:
+            notes.append(f"{described}: {failure}")
+            continue
+        if outcome.status is Status.INFEASIBLE:
+            notes.append(f"{described}: infeasible")
+            if called_infeasible:
+                return replace(outcome, notes=tuple(notes))
+            called_infeasible = True
+        elif outcome.x is None:
+            return replace(outcome, notes=tuple(notes))
+        else:
+            best = outcome if best is None or outcome.violation < best.violation else best
+            if outcome.violation <= 10 * tolerance:
+                break
+            notes.append(f"{described}: rows breached by {outcome.violation:.1e} of their scale")
+    if best is None:
+        raise SolverFailure("the LP at fixed integers was not solved: " + "; ".join(notes))
+    return replace(best, notes=tuple(notes))
+
+
+def fix(lp: LinearProgram, values: Mapping[int, float]) -> LinearProgram:
+    """The same program with columns held at values."""
+    if not values:
+        return lp
+    columns, held = np.array(list(values)), np.array(list(values.values()), dtype=np.float64)
+    lower, upper = lp.col_lower.copy(), lp.col_upper.copy()
+    lower[columns] = upper[columns] = held
+    return replace(lp, col_lower=lower, col_upper=upper)
+
+
+def relaxed(lp: LinearProgram) -> LinearProgram:
+    """The same program without integrality."""
+    return replace(lp, integrality=np.zeros_like(lp.integrality))
+
+
+def _solve(
+    lp: LinearProgram, options: SolveOptions, settings: Settings, interrupt: Interrupt | None
+) -> Outcome:
+    """One LP run. SolverFailure when HiGHS gives neither an answer nor a proof."""
+    ended = engine.run(engine.load(lp, options, settings), options, interrupt=interrupt)
+    if ended.by_keyboard:
+        raise KeyboardInterrupt  # half an LP is no answer
+    if ended.model in engine.LIMITS | engine.STOPPED:
+        return nothing(Status.INTERRUPTED if ended.interrupted else Status.LIMIT, -math.inf, ended)
+    if ended.model == HighsModelStatus.kInfeasible:
+        return nothing(Status.INFEASIBLE, math.inf, ended)
+    if ended.model == HighsModelStatus.kModelEmpty:  # no columns: HiGHS does not look at the rows
+        x, duals = np.zeros(0), Duals(np.zeros(lp.A.shape[0]), np.zeros(0))
+        if lp.violation(x) > 0:
+            return nothing(Status.INFEASIBLE, math.inf, ended)
+    else:
+        solution = ended.highs.getSolution()
+        if ended.model != HighsModelStatus.kOptimal or not (solution.value_valid and solution.dual_valid):
+            raise SolverFailure(f"HiGHS ended with {ended.model.name}: neither an answer nor a proof")
+        x = np.clip(np.array(solution.col_value), lp.col_lower, lp.col_upper)
+        duals = Duals(np.array(solution.row_dual), np.array(solution.col_dual))
+    objective = lp.objective(x)
+    return Outcome(
+        status=Status.OPTIMAL,
+        x=x,
+        objective=objective,
+        bound=objective,
+        gap=0.0,
+        seconds=ended.seconds,
+        nodes=0,
+        row_activity=lp.A @ x,
+        violation=lp.violation(x),
+        duals=duals,
+    )
+
+
+def nothing(status: Status, bound: float, ended: Run, nodes: int = 0) -> Outcome:
+    """The outcome of a run without a solution."""
+    return Outcome(status, None, math.inf, bound, math.inf, ended.seconds, nodes, None)

@@ -1,0 +1,206 @@
+"""FLOPs per token and per extension against the table of physics.md §2 and against loops."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from optimizer.physics.flops import DEFAULT_PREFILL_CHUNK, decode_flops, extend_flops, extension
+
+from .cards import shipped
+from .inline import attention, card, mla
+
+TERA, PETA = 1e12, 1e15
+LENGTHS = (8 * 1024, 128 * 1024, 1024 * 1024)
+INDEX_64 = {"index_heads": 64, "index_dim": 128}
+INDEX_32 = {"index_heads": 32, "index_dim": 128}
+
+
+def dsa(layers, heads, index_layers, index=INDEX_32, **geometry):
+    """Sparse latent attention with a top-k of 2,048."""
+    return mla(layers, heads, kind="dsa", topk=2048, index_layers=index_layers, **index, **geometry)
+
+
+def gqa(layers, heads, key, value, **geometry):
+    """Ordinary heads."""
+    return attention("gqa", layers, heads, k_dim=key, v_dim=value, **geometry)
+
+
+def v41_flash():
+    """V4.1-Flash: owners at stride 2 and 1, and four re-scans of a 16,384-candidate pool (2*32*128 a key)."""
+    shared = {"k_dim": 512, "topk": 512, **INDEX_32}
+    return card(
+        16e9,
+        40,
+        prefill=8e9,
+        attentions=[
+            attention("shared_kv", 18, 64, stride=2, index_layers=3, **shared),
+            attention("shared_kv", 20, 64, stride=1, index_layers=1, **shared),
+            attention("shared_kv", 40, 64, k_dim=512, window=128),
+            attention("shared_kv", 4, 32, k_dim=64, window=16_384),
+        ],
+    )
+
+
+V3 = card(37e9, 61, [mla(61, 128)])
+INLINE = {
+    "V3": V3,
+    "GLM-5": card(40e9, 78, [dsa(78, 64, 78, nope=192, value=256)]),
+    "GLM-5.2": card(40e9, 78, [dsa(78, 64, 21, nope=192, value=256)]),
+    "LongCat-2.0": card(48e9, 38, [dsa(76, 64, 38)]),
+    "V4.1-Flash": v41_flash(),
+    "LongCat-Flash": card(27e9, 28, [mla(56, 64)]),
+    "Kimi-Linear": card(3e9, 27, [mla(7, 32), attention("linear", 20, 32, k_dim=128, v_dim=128)]),
+    "Qwen3.5-397B": card(
+        17e9, 60, [gqa(15, 32, 256, 256), attention("linear", 45, 64, k_dim=128, v_dim=128)]
+    ),
+    "Qwen3.5-122B": card(
+        10e9, 48, [gqa(12, 32, 256, 256), attention("linear", 36, 64, k_dim=128, v_dim=128)]
+    ),
+    "MiMo-Flash": card(15e9, 48, [gqa(9, 64, 192, 128), gqa(39, 64, 192, 128, window=128)]),
+    "MiMo-Pro": card(42e9, 70, [gqa(10, 128, 192, 128), gqa(60, 128, 192, 128, window=128)]),
+    "Qwen3-235B": card(22e9, 94, [gqa(94, 64, 128, 128)]),
+}
+SHIPPED = ("deepseek-v3.2", "deepseek-v4-flash", "deepseek-v4-pro", "kimi-k2", "kimi-k3", "llama-3.1-70b")
+TABLE = [  # model, 2A GF, const GF, MF per context token, GF at 8k / 128k / 1M: physics.md §2
+    ("V3", 74, 0, 16.99, (213, 2_301, 17_890)),
+    ("deepseek-v3.2", 74, 34.8, 0.999, (117, 240, 1_157)),
+    ("GLM-5", 80, 22.3, 0.639, (107, 186, 772)),
+    ("GLM-5.2", 80, 22.3, 0.172, (104, 125, 283)),
+    ("LongCat-2.0", 96, 21.7, 0.311, (120, 158, 444)),
+    ("deepseek-v4-flash", 26, 2.1, 0.107, (29, 42, 140)),
+    ("deepseek-v4-pro", 98, 10.1, 0.186, (110, 133, 304)),
+    ("V4.1-Flash", 32, 3.8, 0.0205, (36, 38, 57)),
+    ("kimi-k2", 64, 0, 8.50, (134, 1_177, 8_972)),
+    ("kimi-k3", 208, 0.65, 5.01, (250, 866, 5_466)),
+    ("LongCat-Flash", 54, 0, 7.80, (118, 1_076, 8_232)),
+    ("Kimi-Linear", 6, 0.06, 0.487, (10, 70, 517)),
+    ("Qwen3.5-397B", 34, 0.28, 0.492, (38, 99, 550)),
+    ("Qwen3.5-122B", 20, 0.23, 0.393, (23, 72, 433)),
+    ("MiMo-Flash", 30, 0.20, 0.369, (33, 79, 417)),
+    ("MiMo-Pro", 84, 0.63, 0.819, (91, 192, 944)),
+    ("llama-3.1-70b", 141, 0, 2.62, (162, 485, 2_890)),
+    ("Qwen3-235B", 44, 0, 3.08, (69, 448, 3_274)),
+]
+
+
+def model(name):
+    """A shipped card, or one built here."""
+    return shipped(name) if name in SHIPPED else INLINE[name]
+
+
+@pytest.mark.parametrize(("name", "weights", "constant", "slope", "at"), TABLE, ids=[row[0] for row in TABLE])
+def test_decode_flops_of_the_table(name, weights, constant, slope, at):
+    """Half a unit of the last printed digit (the 8k-1M columns are whole GFLOP), or 0.5%."""
+    one = model(name)
+    found = [decode_flops(one, length) for length in LENGTHS]
+    assert [f / 1e9 for f in found] == pytest.approx(at, abs=0.51, rel=0.005)
+    assert 2 * one.active_parameters.value / 1e9 == pytest.approx(weights, abs=0.5)
+    per_token = (found[2] - found[1]) / (LENGTHS[2] - LENGTHS[1])
+    assert per_token / 1e6 == pytest.approx(slope, abs=5e-4, rel=0.005)
+    rest = found[2] - per_token * LENGTHS[2] - 2 * one.active_parameters.value
+    assert rest / 1e9 == pytest.approx(constant, abs=0.065)
+
+
+def test_t3_vendor_ratios_at_1m():
+    """T3: the vendor says V4-Pro needs 27% and V4-Flash 10% of V3.2's FLOPs per token at 1M."""
+    pro, flash, v32 = (
+        decode_flops(shipped(f"deepseek-{name}"), LENGTHS[2]) for name in ("v4-pro", "v4-flash", "v3.2")
+    )
+    assert pro / v32 == pytest.approx(0.27, abs=0.03)
+    assert flash / v32 == pytest.approx(0.10, abs=0.025)
+
+
+@pytest.mark.parametrize(
+    ("name", "linear", "attended"), [("V3", 148, 1_214), ("kimi-k2", 128, 607), ("kimi-k3", 416, 358)]
+)
+def test_a_hit_still_pays_attention_over_its_prefix(name, linear, attended):
+    """2k new on 100k cached, TFLOP (physics.md §2). K3's 358 leaves out 1.3 of its KDA layers."""
+    found = extension(model(name), 100_000, 102_000)
+    assert found.linear / TERA == pytest.approx(linear, rel=0.005)
+    assert found.attention / TERA == pytest.approx(attended, rel=0.005)
+
+
+@pytest.mark.parametrize(("chunk", "expected"), [(DEFAULT_PREFILL_CHUNK, 1.3), (2_048, 4.9)])
+def test_reexpansion_of_a_100k_miss_of_v3(chunk, expected):
+    """PFLOP of re-expansion: what chunks cost over one single chunk."""
+    one_chunk = extend_flops(V3, 0, 100_000, chunk=100_000)
+    assert (extend_flops(V3, 0, 100_000, chunk=chunk) - one_chunk) / PETA == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize(("name", "pair"), [("V3", 5.00), ("kimi-k2", 2.50), ("kimi-k3", 1.47)])
+def test_prefill_pair_is_expanded(name, pair):
+    """MFLOP per (query, key) pair: the second difference of F(0, n) inside one chunk."""
+    one = model(name)
+    second = extend_flops(one, 0, 3) - 2 * extend_flops(one, 0, 2) + extend_flops(one, 0, 1)
+    assert second / 1e6 == pytest.approx(pair, abs=0.005)
+
+
+@pytest.mark.parametrize("name", [n for n, *_ in TABLE])
+@pytest.mark.parametrize(("cached", "total"), [(0, 700), (37, 1_999), (2_500, 2_501), (2_000, 6_000)])
+def test_closed_form_equals_the_loop(name, cached, total):
+    """The sum over new tokens, one by one: absorbed kinds pay at each position what a decoded token pays."""
+    one = model(name)
+    if any(a.kind in ("mla", "dsa") for a in one.attention):
+        expected = _loop_over_tokens(one, cached, total, 512)
+    else:
+        active = one.prefill_parameters or one.active_parameters
+        gap = 2 * (active.value - one.active_parameters.value)
+        expected = sum(decode_flops(one, p) + gap for p in range(cached + 1, total + 1))
+    assert extend_flops(one, cached, total, chunk=512) == pytest.approx(expected, rel=1e-12)
+
+
+def _loop_over_tokens(one, cached, total, chunk):
+    work = 2.0 * one.active_parameters.value * (total - cached)
+    for a in one.attention:
+        if a.kind == "linear":
+            work += 6 * a.heads * a.k_dim * a.v_dim * a.layers * (total - cached)
+            continue
+        for start in range(cached, total, chunk):
+            positions = range(start + 1, min(start + chunk, total) + 1)
+            dense = sum(2 * a.heads * (a.nope + a.rope + a.v_dim) * a.layers * p for p in positions)
+            dense += 2 * a.lora * a.heads * (a.nope + a.v_dim) * a.layers * start
+            if a.kind == "dsa":
+                top = sum(2 * a.heads * (2 * a.lora + a.rope) * a.layers * min(p, a.topk) for p in positions)
+                scan = sum(2 * a.index_heads * a.index_dim * a.index_layers * p for p in positions)
+                dense = min(dense, top + scan)
+            work += dense
+    return work
+
+
+def test_sparse_prefill_is_summed_at_once_past_the_crossover_and_exactly_so():
+    """DSA over many chunks equals the chunk-by-chunk lesser, last partial chunk included."""
+    one = model("deepseek-v3.2")
+    total, chunks = 0.0, [*range(0, 300_000, 8_192), 300_000]
+    for start, stop in pairwise(chunks):
+        total += extend_flops(one, start, stop)
+    assert extend_flops(one, 0, 300_000) == pytest.approx(total, rel=1e-12)
+
+
+def test_index_reuse_divides_only_the_scan():
+    one = model("deepseek-v3.2")
+    scan = 2 * 64 * 128 * 61 * 100_000
+    assert decode_flops(one, 100_000) - decode_flops(one, 100_000, index_reuse=4) == pytest.approx(
+        scan * 3 / 4
+    )
+
+
+def test_prefill_counts_its_own_active_parameters():
+    """V4.1-Flash prefills with 8B active, decodes with 16B."""
+    assert extension(model("V4.1-Flash"), 0, 1).linear == 2 * 8e9
+    assert decode_flops(model("V4.1-Flash"), 0) == 2 * 16e9
+
+
+def test_the_card_may_state_its_chunk():
+    chunked = card(37e9, 61, [mla(61, 128)], chunk=2_048)
+    assert extend_flops(chunked, 0, 100_000) == extend_flops(V3, 0, 100_000, chunk=2_048)
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(ValueError, match="cannot shrink"):
+        extend_flops(V3, 10, 5)
+    with pytest.raises(ValueError, match="positive number of tokens"):
+        extend_flops(V3, 0, 5, chunk=-1)
+    with pytest.raises(ValueError, match="attention of kind gqa lacks v_dim"):
+        decode_flops(card(1e9, 1, [attention("gqa", 1, 1, k_dim=8)]), 10)
