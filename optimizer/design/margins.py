@@ -16,6 +16,7 @@ from optimizer.instance import Instance, Pool, Store, Tier
 
 SETTLED = 0.01  # a slope that moves less changes no layout
 NOTHING = 1e-9
+STEP = 10.0  # the most a touching point moves in one round
 
 
 def first_guess(instance: Instance) -> Instance:
@@ -72,8 +73,8 @@ def _stores(model: Model, stores: Iterable[Store]) -> Iterable[tuple[str, float]
             count = value(model.count(model.tables.shape_pools.get(s.scope, [])))
         else:
             count = value(domains(model, s))
-        if s.slope and v > 0 and count > NOTHING:
-            yield s.id, _bounded(math.sqrt(count / v), s.slope)
+        if s.slope and count > NOTHING:
+            yield s.id, _bounded(math.sqrt(count / v) if v > 0 else math.inf, s.slope)
 
 
 def _pools(model: Model, pools: Iterable[Pool]) -> Iterable[tuple[str, float]]:
@@ -83,13 +84,13 @@ def _pools(model: Model, pools: Iterable[Pool]) -> Iterable[tuple[str, float]]:
             d.sequences * d.square * (model.pyomo.decode[d.bucket, d.pool].value or 0.0)
             for d in model.tables.decodes.get(p.id, [])
         )
-        if p.slope and v > 0 and count > NOTHING:
-            yield p.id, _bounded(math.sqrt(count / v), p.slope)
+        if p.slope and count > NOTHING:
+            yield p.id, _bounded(math.sqrt(count / v) if v > 0 else math.inf, p.slope)
 
 
 def _bounded(slope: float, before: float) -> float:
-    """A nearly empty place must not set a slope that forbids filling it: at most tenfold a round."""
-    return min(max(slope, before / 10), before * 10)
+    """An empty place gives its margin back, but not so fast that it could never be filled again."""
+    return min(max(slope, before / STEP), before * STEP)
 
 
 def moved(before: Instance, after: Instance) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import math
 import platform
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -18,12 +19,21 @@ from optimizer.formulation import Model, read_back, write
 from optimizer.instance import Instance, Layout, Tier
 from optimizer.instance.build import build
 from optimizer.instance.checks import Unmeetable
-from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, fixed_lp, is_infeasible
+from optimizer.solver import (
+    Compiled,
+    Outcome,
+    SolveOptions,
+    Status,
+    compile,
+    fixed_lp,
+    is_infeasible,
+    relaxation,
+)
 from optimizer.verify import Certificate, check
 from optimizer.workload import Loaded
 
 ROUNDS = 5
-FIRST_ROUND = 0.75  # of the time: later rounds start from its layout
+UNFINISHED = (Status.LIMIT, Status.INTERRUPTED)
 LIBRARIES = ("tierplan", "pyomo", "highspy", "numpy", "scipy", "pydantic")
 
 
@@ -70,31 +80,65 @@ def improve(
 ) -> tuple[Candidate | None, list[Round], tuple[Compiled, Outcome]]:
     """Rounds: solve, check, move the margins' touching points to the layout, until they settle.
 
-    A layout stays feasible when the touching points move to it, so every round starts from the last one
-    and can only be cheaper; its bound is the one that counts, at the coefficients of its own round.
+    Every round is safe by itself and its bound holds at its own touching points. A layout stays feasible
+    when they move to it, so the next round starts from it and can only be cheaper; a round that is not
+    proven in time does not replace one that is.
     """
-    instance = margins.first_guess(instance)
+    ready = _from_relaxation(margins.first_guess(instance), options, clock)
     best: Candidate | None = None
     rounds: list[Round] = []
     while True:
-        model = write(instance)
-        compiled = compile(model.pyomo)
+        began = clock.elapsed
         start = best.outcome.x if best else None
-        limit = clock if best else Clock(clock.limit * FIRST_ROUND, clock.started)
-        outcome = search(compiled.lp, options, limit, start=start, watch=watch, interrupt=interrupt)
+        outcome = search(
+            ready.compiled.lp, options, clock, f"round {len(rounds) + 1}", start=start,
+            known_bound=ready.bound, watch=watch, interrupt=interrupt,
+        )
         rounds.append(_round(len(rounds) + 1, outcome))
+        failed = (ready.compiled, outcome)
         if outcome.x is None:
-            return best, rounds, (compiled, outcome)
-        candidate = settle(model, compiled, outcome, options)
-        if best is None or not best.certificate.passed or candidate.certificate.passed:
+            return best, rounds, failed
+        candidate = settle(ready.model, ready.compiled, outcome, options)
+        if best is None or _better(candidate, best):
             best = candidate
-        moved_to = margins.touching(best.model, instance)
-        finished = outcome.status is Status.INTERRUPTED or clock.left < 1.0 or len(rounds) >= ROUNDS
-        if finished or margins.moved(instance, moved_to) < margins.SETTLED:
-            return best, rounds, (compiled, outcome)
-        if outcome.status is Status.LIMIT:
-            return best, rounds, (compiled, outcome)
-        instance = moved_to
+        instance = margins.touching(candidate.model, candidate.model.instance)
+        settled = margins.moved(candidate.model.instance, instance) < margins.SETTLED
+        no_time = clock.left < clock.elapsed - began
+        if settled or no_time or len(rounds) >= ROUNDS or outcome.status in UNFINISHED:
+            return best, rounds, failed
+        ready = _ready(instance)
+
+
+def _better(candidate: Candidate, best: Candidate) -> bool:
+    """Verified beats unverified; then a proven layout that costs no more."""
+    if candidate.certificate.passed != best.certificate.passed:
+        return candidate.certificate.passed
+    proven = candidate.outcome.status not in UNFINISHED or best.outcome.status in UNFINISHED
+    return proven and candidate.layout.objective_usd <= best.layout.objective_usd
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A model written and compiled, with a bound that its relaxation gave if it was solved."""
+
+    model: Model
+    compiled: Compiled
+    bound: float = -math.inf
+
+
+def _ready(instance: Instance) -> Ready:
+    model = write(instance)
+    return Ready(model, compile(model.pyomo))
+
+
+def _from_relaxation(instance: Instance, options: SolveOptions, clock: Clock) -> Ready:
+    """Move the touching points to the LP's answer before any integer is asked for: it costs seconds."""
+    ready = _ready(instance)
+    relaxed = relaxation(ready.compiled.lp, clock.within(options))
+    if relaxed.x is None:
+        return ready
+    ready.compiled.read_back(relaxed.x)
+    return _ready(margins.touching(ready.model, instance))
 
 
 def settle(model: Model, compiled: Compiled, outcome: Outcome, options: SolveOptions) -> Candidate:
@@ -120,7 +164,7 @@ def _size(compiled: Compiled) -> Size:
 def _round(number: int, outcome: Outcome) -> Round:
     known = outcome.x is not None
     return Round(
-        what=f"round {number}", status=outcome.status.value, objective_usd=outcome.objective if known else None,
+        what=f"round {number}", status=outcome.status.name.lower(), objective_usd=outcome.objective if known else None,
         bound_usd=outcome.bound if abs(outcome.bound) < 1e300 else 0.0, gap=outcome.gap if known else None,
         seconds=outcome.seconds,
     )
@@ -150,7 +194,7 @@ def _with_layout(
     cost, bound = best.layout.objective_usd, min(best.outcome.bound, best.layout.objective_usd)
     certificate = best.certificate
     return _result(
-        loaded, options, clock, status=best.outcome.status.value, instance=best.model.instance,
+        loaded, options, clock, status=best.outcome.status.name.lower(), instance=best.model.instance,
         objective=cost, bound=bound, gap=max(0.0, (cost - bound) / abs(cost)) if cost else 0.0,
         checks=Checks(exact=ExactCheck(
             passed=certificate.passed, rows_checked=certificate.rows_checked,

@@ -51,11 +51,12 @@ def machines(model: Model, store: Store) -> list:
 
 
 def domains(model: Model, store: Store) -> Terms:
-    """n of the margin: servers, enclosures, or one (a facility store that is bought at all)."""
+    """n of the margin: servers (for NVMe those with drives), enclosures, or one (a facility store)."""
     if store.tier is Tier.CXL:
         return [(1.0, model.pyomo.enclosures[store.scope, model.t])]
     if store.scope in model.tables.skus:
-        return model.servers_in_use(store.scope)
+        drives = store.tier is Tier.NVME
+        return model.in_use([b for b in machines(model, store) if b.drives or not drives])
     return [(1.0, model.pyomo.chosen[b.id, model.t]) for b in machines(model, store)]
 
 
@@ -110,8 +111,9 @@ def other_use(model: Model, store: Store) -> Terms:
         pools = model.tables.shape_pools.get(store.scope, [])
         prefilling = [t for p in pools for t in model.paths(model.tables.paths_on.get(p.id, []), "held")]
         return [*prefixes, *prefilling, *_decoding(model, pools, "hbm")]
-    if store.tier is Tier.DRAM:
-        pools = model.tables.pools_of_sku.get(store.scope, [])
+    pooled = store.tier is Tier.DRAM_POOL and model.instance.dram_pooled
+    if store.tier is Tier.DRAM or pooled:
+        pools = list(model.instance.pools) if pooled else model.tables.pools_of_sku.get(store.scope, [])
         return [*prefixes, *model.count(pools, "host_bytes"), *_decoding(model, pools, "dram")]
     return prefixes
 

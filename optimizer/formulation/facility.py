@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from optimizer.formulation.capacity import installed
 from optimizer.formulation.law import law
-from optimizer.formulation.model import KW, Model, Rows, Terms
+from optimizer.formulation.model import KW, Model, Rows, Terms, scaled
+from optimizer.formulation.tables import group
 from optimizer.instance import Enclosure, Tier
 
 THOUSAND_USD = 1e3
@@ -36,7 +37,7 @@ def power(model: Model, rows: Rows) -> None:
     sum power x machines <= limit   [W]
     """
     if (limit := model.instance.limits.power_w) is not None:
-        rows.at_most("all", _power(model), constant=limit)
+        rows.at_most(model.t, _power(model), constant=limit)
 
 
 @law("rack_space", unit="rack units", price="one more rack unit")
@@ -47,7 +48,7 @@ def rack_space(model: Model, rows: Rows) -> None:
     """
     if (limit := model.instance.limits.rack_units) is not None:
         boxes = [(e.rack_units, model.pyomo.enclosures[e.id, model.t]) for e in model.instance.enclosures]
-        rows.at_most("all", [*_machines(model, "rack_units"), *boxes], constant=limit)
+        rows.at_most(model.t, [*_machines(model, "rack_units"), *boxes], constant=limit)
 
 
 @law("budget", unit="thousand USD", price="a thousand dollars more to spend at once", size=THOUSAND_USD)
@@ -100,22 +101,39 @@ def server_minimum(model: Model, rows: Rows) -> None:
             rows.at_most((s.id, model.t), total, constant=-float(s.minimum))
 
 
+@law("node_limits", unit="nodes", price="moving the planner's own limit by one node")
+def node_limits(model: Model, rows: Rows) -> None:
+    """The planner's own limits on a kind of node, over all its builds.
+
+    minimum <= sum_u servers[u] <= maximum   [nodes]
+    """
+    nodes = group((b for b in model.instance.builds if b.sku is None), lambda b: b.server)
+    for server, builds in nodes.items():
+        count = [(1.0, model.pyomo.servers[b.id, model.t]) for b in builds]
+        rows.at_most((server, "max"), count, constant=float(max(b.maximum for b in builds)))
+        if least := max(b.minimum for b in builds):
+            rows.at_most((server, "min"), scaled(-1.0, count), constant=-float(least))
+
+
 @law("minimum_order", unit="servers", price="a minimum order one smaller")
 def minimum_order(model: Model, rows: Rows) -> None:
-    """Some machines are sold only in lots.
+    """Some machines are sold only in lots; what is owned is not ordered.
 
-    servers_of_sku[s] >= minimum_order x chosen[u]   [servers]
+    minimum_order ordered[s] <= servers_of_sku[s] - owned_used[s] <= maximum ordered[s]   [servers]
     """
     for s in model.instance.skus:
-        for b in model.tables.builds_of.get(s.id, []) if s.minimum_order > 1 else ():
-            rows.at_most(
-                (b.id, model.t), [(float(s.minimum_order), model.pyomo.chosen[b.id, model.t])],
-                [(1.0, model.pyomo.servers_of_sku[s.id, model.t])],
-            )
+        if s.minimum_order <= 1:
+            continue
+        ordered = model.pyomo.ordered[s.id, model.t]
+        bought = [(1.0, model.pyomo.servers_of_sku[s.id, model.t])]
+        if s.owned:
+            bought.append((-1.0, model.pyomo.owned_used[s.id, model.t]))
+        rows.at_most((s.id, "any"), bought, [(float(s.maximum), ordered)])
+        rows.at_most((s.id, "least"), [(float(s.minimum_order), ordered)], bought)
 
 
-@law("owned_hardware", unit="servers", price="one more owned server")
-def owned_hardware(model: Model, rows: Rows) -> None:
+@law("owned_used_limit", unit="servers", price="one more owned server")
+def owned_used_limit(model: Model, rows: Rows) -> None:
     """Owned servers replace purchases, no more than are used (how many there are is a bound).
 
     owned_used[s] <= servers_of_sku[s]   [servers]
@@ -165,5 +183,5 @@ def user(model: Model, rows: Rows) -> None:
 
 
 LAWS = (
-    power, rack_space, budget, supply, server_maximum, server_minimum, minimum_order, owned_hardware, user,
+    power, rack_space, budget, supply, server_maximum, server_minimum, node_limits, minimum_order, owned_used_limit, user,
 )

@@ -87,7 +87,7 @@ class Model:
         buckets = self.tables.buckets
         m.servers = pyo.Var(
             [(b.id, t) for b in inst.builds], domain=pyo.NonNegativeIntegers,
-            bounds=lambda _, u, _t: (self.tables.builds[u].minimum, self.tables.builds[u].maximum),
+            bounds=lambda _, u, _t: (0, self.tables.builds[u].maximum),
         )
         m.chosen = pyo.Var([(b.id, t) for b in inst.builds], domain=pyo.Binary)
         m.replaced = pyo.Var([(b.id, t) for b in inst.builds if b.drives], domain=pyo.NonNegativeReals)
@@ -95,6 +95,7 @@ class Model:
             [(s.id, t) for s in inst.skus if s.owned], domain=pyo.NonNegativeIntegers,
             bounds=lambda _, s, _t: (0, self.tables.skus[s].owned),
         )
+        m.ordered = pyo.Var([(s.id, t) for s in inst.skus if s.minimum_order > 1], domain=pyo.Binary)
         enclosures = {e.id: e for e in inst.enclosures}
         hosts = [(e.id, s.id, t) for e in inst.enclosures for s in inst.skus if s.free_x16_slots]
         m.enclosures = pyo.Var(

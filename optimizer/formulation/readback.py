@@ -148,7 +148,11 @@ def _cxl(model: Model, costs: dict[str, float]) -> Iterable[CxlRow]:
     for e in model.instance.enclosures:
         count, modules = round(m.enclosures[e.id, t].value), round(m.modules[e.id, t].value)
         hosts = tuple(
-            CxlHostRow(s, round(m.hosts[name, s, t].value), round(m.adapters[name, s, t].value))
+            CxlHostRow(
+                s, round(m.hosts[name, s, t].value),
+                model.tables.skus[s].free_x16_slots * round(m.hosts[name, s, t].value),
+                round(m.adapters[name, s, t].value),
+            )
             for (name, s, _) in m.hosts
             if name == e.id and (m.hosts[name, s, t].value or m.adapters[name, s, t].value)
         )
@@ -170,7 +174,7 @@ def _pools(model: Model) -> Iterable[PoolRow]:
             decodes = model.tables.decodes.get(p.id, [])
             sequences = [(d.sequences * m.decode[d.bucket, d.pool].value, d) for d in decodes]
             busy = value(model.paths(model.tables.paths_on.get(p.id, []), "busy"))
-            yield PoolRow(p.id, count, busy, sum(n for n, _ in sequences), sum(n * d.hbm for n, d in sequences))
+            yield PoolRow(p.id, count, count * p.gpus_charged, busy, sum(n for n, _ in sequences), sum(n * d.hbm for n, d in sequences))
 
 
 def _placements(model: Model) -> Iterable[PlacementRow]:

@@ -60,11 +60,17 @@ class Market:
         """Every build of every allowed machine."""
         return tuple(
             self._build(server, choice, kind, population, drive, count)
-            for kind in ("accelerator", "dram_node", "storage_node")
+            for kind in self._kinds()
             for server, choice in self.servers(kind)
             for population in self._populations(server, kind)
             for drive, count in self._drives(server, kind)
         )
+
+    def _kinds(self) -> list[str]:
+        """Machines worth offering: nodes only for tiers that are enabled."""
+        tiers = self.workload.tiers
+        nodes = {"dram_node": tiers.dram_pool.enabled, "storage_node": tiers.storage.enabled}
+        return ["accelerator", *(kind for kind, enabled in nodes.items() if enabled)]
 
     def _populations(self, server: Server, kind: str) -> list[Population | None]:
         if server.fixed_memory is not None:

@@ -31,10 +31,11 @@ class OwnedRow:
 
 @dataclass(frozen=True)
 class CxlHostRow:
-    """Servers of a SKU attached to an enclosure kind, and the adapters in them."""
+    """Servers of a SKU attached to an enclosure kind, the free slots they bring, the adapters in them."""
 
     sku: str
     hosts: int
+    slots: int
     adapters: int
 
 
@@ -59,10 +60,12 @@ class OptionRow:
 
 @dataclass(frozen=True)
 class PoolRow:
-    """Instances of a pool and their load: busy prefill instances, running sequences, their HBM bytes."""
+    """Instances of a pool, the accelerators they take, and their load: busy prefill instances, running
+    sequences, their HBM bytes."""
 
     pool: str
     instances: int
+    accelerators: float
     prefill_busy: float
     sequences: float
     running_bytes: float

@@ -57,7 +57,7 @@ def stores(
         kept.append(Store(
             id=f"{tier.value}@{scope}", tier=tier, scope=scope, utilisation=utilisation,
             shared_bandwidth=tier in SHARED_BANDWIDTH, lru=policy.eviction == "lru",
-            min_bytes=policy.min_bytes, max_bytes=policy.max_bytes if policy.enabled else 0.0,
+            min_bytes=policy.min_bytes, max_bytes=policy.max_bytes,
         ))
     return kept
 

@@ -144,7 +144,8 @@ class Sku:
 @dataclass(frozen=True)
 class Build:
     """A machine as bought: an accelerator server with a DIMM population and drives (`sku` set), or a
-    DRAM or storage node (`sku` None). Bytes and rates are of one machine; `usable` after reserves."""
+    DRAM or storage node (`sku` None). Bytes and rates are of one machine; `usable` after reserves. `minimum`
+    and, for a node, `maximum` are those of its server over all its builds."""
 
     id: str
     sku: str | None
@@ -295,7 +296,7 @@ class Pool:
 class Decode:
     """Decoding a bucket on a pool, per unit of its share. `sequences` = rate*out*iteration/accepted;
     seconds are per sequence and iteration; `hbm` and `square` bytes and bytes^2 of one running sequence,
-    `dram` its offloaded bytes, `transfer` KV moved in per request, `exchange_bytes` per request."""
+    `dram` its offloaded bytes, `transfer` KV moved in per request, `exchange_bytes` expert traffic per second."""
 
     bucket: str
     pool: str

@@ -56,7 +56,7 @@ def hbm_supply(plan: Plan, store: Store) -> tuple[Amount, Amount, Fraction]:
 
 def supply(plan: Plan, store: Store) -> tuple[Amount, Amount, Fraction]:
     """Installed bytes (of every machine bought), usable bytes (of those in use), and n, the places they are
-    in: servers in use, enclosures, or for a facility store its builds."""
+    in: servers in use (for NVMe those with drives), enclosures, or for a facility store its builds."""
     if store.tier is Tier.CXL:
         row = plan.cxl(store.scope)
         size = of(product(row.modules, plan.tables.enclosures[store.scope].module_bytes))
@@ -67,7 +67,8 @@ def supply(plan: Plan, store: Store) -> tuple[Amount, Amount, Fraction]:
     usable = of_machines(plan, builds, "nvme_usable" if drives else "dram_usable")
     if store.scope == FACILITY:
         return installed, usable, sum((plan.chosen(build.id) for build in builds), Fraction(0))
-    return installed, usable, plan.sku_in_use(store.scope)
+    holding = [b for b in builds if b.drives or not drives]
+    return installed, usable, sum((plan.in_use(build.id) for build in holding), Fraction(0))
 
 
 def of_machines(plan: Plan, builds: Iterable[Build], field: str, *, in_use: bool = True) -> Amount:

@@ -20,8 +20,10 @@ def pool_rows(plan: Plan) -> Iterator[Row]:
     """prefill_busy = sum path busy; sequences = sum sequences decode; running_bytes = the same x hbm."""
     for pool in active_pools(plan):
         running = plan.decisions.running.get(pool.id)
-        row = running.row if running else PoolRow(pool.id, 0, 0.0, 0.0, 0.0)
+        row = running.row if running else PoolRow(pool.id, 0, 0.0, 0.0, 0.0, 0.0)
         busy = total(product(x.rate, x.path.busy) for x in plan.paths_on_pool.get(pool.id, []))
+        taken = of(product(plan.instances(pool.id), pool.gpus_charged))
+        yield stated(f"PoolRow.accelerators[{pool.id}]", row.accelerators, taken)
         yield stated(f"PoolRow.prefill_busy[{pool.id}]", row.prefill_busy, busy)
         yield stated(f"PoolRow.sequences[{pool.id}]", row.sequences, plan.on_pool(pool.id))
         yield stated(f"PoolRow.running_bytes[{pool.id}]", row.running_bytes, plan.on_pool(pool.id, "hbm"))
@@ -83,4 +85,12 @@ def spare_rows(plan: Plan) -> Iterator[Row]:
         yield stated(f"ServerRow.spare[{bought.build.id}]", bought.row.spare, spares)
 
 
-ENTRIES = (pool_rows, decode_rows, placement_rows, path_rows, store_rows, spare_rows)
+def host_rows(plan: Plan) -> Iterator[Row]:
+    """slots = free_x16_slots hosts."""
+    for cxl in plan.decisions.cxl.values():
+        for host in cxl.hosts:
+            free = of(product(host.hosts, plan.tables.skus[host.sku].free_x16_slots))
+            yield stated(f"CxlHostRow.slots[{cxl.enclosure},{host.sku}]", host.slots, free)
+
+
+ENTRIES = (host_rows, pool_rows, decode_rows, placement_rows, path_rows, store_rows, spare_rows)

@@ -120,13 +120,13 @@ def owned_used(plan: Plan) -> Iterator[Row]:
 def minimum_order(plan: Plan) -> Iterator[Row]:
     """What is bought new is at least one order.
 
-    gpus_s (servers_of_sku[s] - owned_used[s]) >= minimum_order_s, if any is bought  [accelerators]
+    servers_of_sku[s] - owned_used[s] >= minimum_order_s, if any is bought  [servers]
     """
     for sku in plan.instance.skus:
         owned = plan.decisions.owned.get(sku.id, Fraction(0))
         bought = plan.servers_of_sku(sku.id) - owned
         if bought > 0:
-            yield at_least(f"minimum_order[{sku.id},{plan.t}]", of(sku.gpus * bought), of(sku.minimum_order))
+            yield at_least(f"minimum_order[{sku.id},{plan.t}]", of(bought), of(sku.minimum_order))
 
 
 def machine_total(plan: Plan, field: str, *, per_module: bool = True) -> Amount:

@@ -10,9 +10,22 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from optimizer.instance.types import (
-    Bucket, Build, Case, Decode, Holding, Instance, Location, Path, Policy, Pool, Role, Sku, Store,
-    Stored, Tier,
-)  # fmt: skip
+    Bucket,
+    Build,
+    Case,
+    Decode,
+    Holding,
+    Instance,
+    Location,
+    Path,
+    Policy,
+    Pool,
+    Role,
+    Sku,
+    Store,
+    Stored,
+    Tier,
+)
 
 from .linear import Linear, column, total
 

@@ -25,7 +25,8 @@ class Dice:
         Some of the tight ones take a whole number of units, which then are full to the brim. `kind:tier`
         may be planned by itself or with all of its kind.
         """
-        planned = next((r for r in (resource, resource.split(":")[0]) if r in self.plan.tight), None)
+        kind = resource.split(":", maxsplit=1)[0]
+        planned = next((r for r in (resource, kind) if r in self.plan.tight), None)
         if planned is None:
             return self.rng.uniform(0.02, 0.2)
         least, most = self.plan.tight[planned] or (least, most)

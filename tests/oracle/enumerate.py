@@ -123,9 +123,9 @@ def exhaustive(instance: Instance, most: int = 2_000_000) -> Best | None:
     """The optimum by trying integer points one after the other, cheapest first. Real columns cost
     nothing or more, so that enumeration stops when the next point alone costs as much as the best."""
     a = arrays(system(instance))
-    sizes = [int(a.upper[i] - a.lower[i]) + 1 for i in a.decisions]
-    if np.prod(sizes, dtype=float) > most:
-        raise ValueError(f"{np.prod(sizes, dtype=float):.3g} integer points are too many to try")
+    if (points := integer_points(a)) > most:
+        raise ValueError(f"{points:.3g} integer points are too many to try")
+    sizes = (a.upper - a.lower)[a.decisions].astype(int) + 1
     others = np.delete(np.arange(len(a.names)), a.decisions)
     if (a.cost[others] < 0).any():
         raise ValueError("a real column has a negative cost: integer points have no order")
@@ -148,6 +148,11 @@ def exhaustive(instance: Instance, most: int = 2_000_000) -> Best | None:
     return None if best is None else _best(a, best, tried)
 
 
+def integer_points(a: Arrays) -> float:
+    """How many integer points the ranges of the columns hold."""
+    return float(np.prod((a.upper - a.lower)[a.decisions] + 1.0))
+
+
 def _solve(
     a: Arrays, lower: np.ndarray, upper: np.ndarray, goal: np.ndarray | None = None
 ) -> tuple[float, np.ndarray] | None:
@@ -156,7 +161,7 @@ def _solve(
     answer = linprog(
         goal / (abs(goal).max() or 1.0), A_ub=a.below, b_ub=a.below_limit, A_eq=a.equal, b_eq=a.equal_value,
         bounds=np.column_stack([lower, upper]), method="highs", options=OPTIONS,
-    )  # fmt: skip
+    )
     if answer.status == 2:
         return None
     if answer.status != 0:

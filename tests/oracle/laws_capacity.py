@@ -32,7 +32,9 @@ def tier_capacity(book: Book) -> Iterator[Row]:
             continue
         usable, count = _room(book, store)
         used = book.mean_bytes(store) + book.margin(store.slope, book.variance(store), count)
-        yield at_most("tier_capacity", (store.id,), used + shared_bytes(book, store) + _own_use(book, store), usable)
+        yield at_most(
+            "tier_capacity", (store.id,), used + shared_bytes(book, store) + _own_use(book, store), usable
+        )
 
 
 def _own_use(book: Book, store: Store) -> Linear:
@@ -52,7 +54,8 @@ def _room(book: Book, store: Store) -> tuple[Linear, Linear]:
     drives = store.tier in DRIVE_TIERS
     usable = book.over_use(builds, lambda u: u.nvme_usable if drives else u.dram_usable)
     local = store.tier not in FACILITY_TIERS
-    return usable, book.sku_in_use(store.scope) if local else book.builds_chosen(builds)
+    holding = [u for u in builds if u.drives or not drives]
+    return usable, book.over_use(holding, lambda _: 1.0) if local else book.builds_chosen(builds)
 
 
 def enclosure_of(book: Book, store: Store) -> Enclosure:

@@ -96,4 +96,4 @@ def running_kv_fits_hbm(book: Book) -> Iterator[Row]:
 LAWS = (
     one_option, build_chosen, max_builds, spare_servers, instances_fit_servers, decode_time, decode_flops,
     decode_exchange, prefill_time, running_kv_fits_hbm,
-)  # fmt: skip
+)

@@ -56,11 +56,16 @@ def supply(book: Book) -> Iterator[Row]:
             yield at_most("supply", (s.id,), book.servers_of(s.id), float(s.supply + s.owned))
 
 
-def server_limits(book: Book) -> Iterator[Row]:
-    """The planner's least and most servers of a SKU."""
+def server_maximum(book: Book) -> Iterator[Row]:
+    """The planner's most servers of a SKU."""
     for s in book.instance.skus:
-        yield at_most("server_limits", (s.id, "max"), book.servers_of(s.id), float(s.maximum))
-        yield at_most("server_limits", (s.id, "min"), Linear({}, float(s.minimum)), book.servers_of(s.id))
+        yield at_most("server_maximum", (s.id,), book.servers_of(s.id), float(s.maximum))
+
+
+def server_minimum(book: Book) -> Iterator[Row]:
+    """The planner's least servers of a SKU."""
+    for s in book.instance.skus:
+        yield at_most("server_minimum", (s.id,), Linear({}, float(s.minimum)), book.servers_of(s.id))
 
 
 def node_limits(book: Book) -> Iterator[Row]:
@@ -89,12 +94,12 @@ def minimum_order(book: Book) -> Iterator[Row]:
             yield at_most("minimum_order", (s.id, "least"), float(s.minimum_order) * ordered, bought)
 
 
-def owned_used(book: Book) -> Iterator[Row]:
+def owned_used_limit(book: Book) -> Iterator[Row]:
     """Owned servers are used at most once each, and only where the plan has servers."""
     for s in book.instance.skus:
         used = column("owned_used", s.id)
-        yield at_most("owned_used", (s.id, "owned"), used, float(s.owned))
-        yield at_most("owned_used", (s.id, "servers"), used, book.servers_of(s.id))
+        yield at_most("owned_used_limit", (s.id, "owned"), used, float(s.owned))
+        yield at_most("owned_used_limit", (s.id, "servers"), used, book.servers_of(s.id))
 
 
 def user(book: Book) -> Iterator[Row]:
@@ -142,5 +147,6 @@ def owned_savings(book: Book) -> Linear:
 
 
 LAWS = (
-    power, rack_space, budget, supply, server_limits, node_limits, minimum_order, owned_used, user,
-)  # fmt: skip
+    power, rack_space, budget, supply, server_maximum, server_minimum, node_limits, minimum_order,
+    owned_used_limit, user,
+)

@@ -155,4 +155,4 @@ def ttft_attainment(book: Book) -> Iterator[Row]:
 LAWS = (
     route_returns, route_hits, route_first, serve_all_decode, decode_where_prefilled, contexts_only_sink,
     contexts_split, context_entry, one_age_per_lru_tier, ttft_attainment,
-)  # fmt: skip
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from optimizer.instance.types import Decode, Sku, Store, Tier
+from optimizer.instance.types import Decode, Enclosure, Sku, Store, Tier
 
 from .book import DRIVE_TIERS, FACILITY_TIERS, Book, prefill_part
 from .laws_capacity import enclosure_of
@@ -103,9 +103,7 @@ def network_in(book: Book) -> Iterator[Row]:
         pools = book.pools_where(lambda p, s=sku: p.sku == s.id)
         ids = {p.id for p in pools}
         used = total(i.network * x for i, x in book.paths_where(lambda i, ids=ids: i.pool in ids))
-        used += total(
-            decode_bytes_in(d) * column("decode", d.bucket, d.pool) for d in book.decodes_on(pools)
-        )
+        used += total(decode_bytes_in(d) * column("decode", d.bucket, d.pool) for d in book.decodes_on(pools))
         yield at_most("network_in", (sku.id,), used, _nics(book, [sku]))
 
 
@@ -127,10 +125,20 @@ def cxl_stores(book: Book) -> list[Store]:
 
 
 def cxl_ports(book: Book) -> Iterator[Row]:
-    """Every attached host takes a port."""
+    """Every adapter takes a port."""
     for e in book.instance.enclosures:
-        hosts = total(column("hosts", e.id, s.id) for s in book.instance.skus)
-        yield at_most("cxl_ports", (e.id,), hosts, float(e.ports) * column("enclosures", e.id))
+        yield at_most("cxl_ports", (e.id,), adapters_of(book, e), float(e.ports) * column("enclosures", e.id))
+
+
+def cxl_connected(book: Book) -> Iterator[Row]:
+    """Every enclosure hangs on an adapter at least."""
+    for e in book.instance.enclosures:
+        yield at_most("cxl_connected", (e.id,), column("enclosures", e.id), adapters_of(book, e))
+
+
+def adapters_of(book: Book, e: Enclosure) -> Linear:
+    """Adapters of an enclosure kind in all servers."""
+    return total(column("adapters", e.id, s.id) for s in book.instance.skus)
 
 
 def cxl_slots(book: Book) -> Iterator[Row]:
@@ -170,8 +178,7 @@ def cxl_write(book: Book) -> Iterator[Row]:
     """What is written to a CXL pool fits its adapters."""
     for store in cxl_stores(book):
         e = enclosure_of(book, store)
-        adapters = total(column("adapters", e.id, s.id) for s in book.instance.skus)
-        limit = store.utilisation * e.adapter_write * adapters
+        limit = store.utilisation * e.adapter_write * adapters_of(book, e)
         yield at_most("cxl_write", (e.id,), book.store_writes(store), limit)
 
 
@@ -211,6 +218,6 @@ def drives_replaced(book: Book) -> Iterator[Row]:
 
 LAWS = (
     tier_read, tier_write, cxl_fabric, host_link_read, host_link_write, host_link_sum, network_in,
-    network_out, cxl_ports, cxl_slots, cxl_hosts, cxl_modules, cxl_read, cxl_write, cxl_attached, nvme_endurance,
-    drives_replaced,
-)  # fmt: skip
+    network_out, cxl_ports, cxl_connected, cxl_slots, cxl_hosts, cxl_modules, cxl_read, cxl_write,
+    cxl_attached, nvme_endurance, drives_replaced,
+)

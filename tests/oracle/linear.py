@@ -141,7 +141,7 @@ def arrays(system: System) -> Arrays:
         np.array([b.lower for b in system.columns.values()], dtype=float),
         np.array([b.upper for b in system.columns.values()], dtype=float),
         np.array([i for _, i in sorted(decided)], dtype=int),
-    )  # fmt: skip
+    )
 
 
 def _matrix(rows: list[Row], place: dict[Column, int]) -> tuple[csr_array, np.ndarray]:

@@ -28,7 +28,7 @@ class Found:
 
 def judge(name: str, draw: int) -> Found:
     """Solve a draw with and without its law."""
-    instance, law = drawn(name, draw), name.split(":")[0]
+    instance, law = drawn(name, draw), name.split(":", maxsplit=1)[0]
     best = optimum(instance)
     free = optimum(instance, without=[law]) if law != "anything" else best
     decides = free is not None and (best is None or free.objective < best.objective * (1 - 1e-6))
@@ -61,11 +61,16 @@ def main() -> None:
     lines = []
     for turn, name in enumerate(NAMES):
         found = choose(name, turn)
-        marks = ["".join(c for c, on in zip("fdb", (f.feasible, f.decides, f.binds), strict=True) if on) for f in found]
+        marks = [
+            "".join(c for c, on in zip("fdb", (f.feasible, f.decides, f.binds), strict=True) if on)
+            for f in found
+        ]
         sys.stdout.write(f"{name}: {[f.draw for f in found]} {marks}\n")
         sys.stdout.flush()
         lines.append(f'    "{name}": ({", ".join(str(f.draw) for f in found)}),\n')
-    text = '"""Draws in which the law of their target matters: written by `python -m tests.oracle.pick`."""\n\n'
+    text = (
+        '"""Draws in which the law of their target matters: written by `python -m tests.oracle.pick`."""\n\n'
+    )
     text += "PICKED: dict[str, tuple[int, ...]] = {\n" + "".join(lines) + "}\n"
     Path(__file__).with_name("picked.py").write_text(text)
 

@@ -47,6 +47,7 @@ class Plan:
     offload: bool = False
     exchange: bool = False
     pooled: bool = False
+    diskless: bool = False
     shared: str | None = None
     spares: int = 0
     max_builds: int = 1
@@ -87,7 +88,7 @@ def anything(rng: Random) -> Plan:
     names = (
         "prefill", "decode_time", "running", "capacity", "read", "write", "link_both", "hbm", "endurance",
         "nic_in", "adapter_read", "cxl_slots", "cxl_ports", "cxl_modules",
-    )  # fmt: skip
+    )
     return Plan(
         tiers=tuple(t for t in Tier if rng.random() < 0.35) or (DRAM,),
         tight=dict.fromkeys(rng.sample(names, 2), (0.6, 2.2)),
@@ -129,7 +130,7 @@ def _pair(limit: str) -> Recipe:
     )
 
 
-HOSTS = {"cxl_ports": (1.0, 1.0), "prefill": (2.2, 3.6)}
+HOSTS = {"cxl_slots": (1.0, 1.0), "prefill": (2.2, 3.6)}
 TARGETS: dict[str, Recipe] = {
     "route_hits": tight("capacity", tiers=(DRAM,)),
     "contexts_only_sink": choose(
@@ -186,6 +187,9 @@ TARGETS: dict[str, Recipe] = {
         tight("capacity", tiers=(DRAM_POOL,), pooled=True),
         tight("capacity", tiers=(DRAM_POOL,), pooled=True, margin=True, offload=True),
     ),
+    "tier_capacity:diskless": tight(
+        "capacity", tiers=(NVME,), margin=True, builds=2, max_builds=2, diskless=True
+    ),
     "tier_capacity:affinity": choose(
         tight("capacity", tiers=(DRAM, STORAGE), affinity=0.75), tight("capacity", affinity=0.9)
     ),
@@ -212,7 +216,8 @@ TARGETS: dict[str, Recipe] = {
         tight(ranges={"nic_out": (1.6, 3.6)}, tiers=(STORAGE,), remote=0.3),
         tight("nic_out", tiers=(DRAM,), style="split", remote=0.3),
     ),
-    "cxl_ports": tight(tiers=(CXL,), heavy_hits=True, whole=True, ranges=HOSTS),
+    "cxl_ports": tight("adapter_read", tiers=(CXL,), ranges={"cxl_ports": (1.0, 1.0)}),
+    "cxl_connected": tight("cxl_fabric", tiers=(CXL,)),
     "cxl_slots": tight("cxl_slots", "adapter_read", tiers=(CXL,)),
     "cxl_hosts": tight("cxl_slots", "adapter_write", tiers=(CXL,)),
     "cxl_modules": tight("capacity", "cxl_modules", tiers=(CXL,)),
@@ -229,14 +234,15 @@ TARGETS: dict[str, Recipe] = {
     "rack_space": _pair("rack_units"),
     "budget": _pair("budget"),
     "supply": tight("prefill", skus=2, limit="supply"),
-    "server_limits": choose(
-        tight("prefill", skus=2, limit="maximum"), tight("prefill", skus=2, least=True)
-    ),
+    "server_maximum": tight("prefill", skus=2, limit="maximum"),
+    "server_minimum": tight("prefill", skus=2, least=True),
     "node_limits": choose(
-        tight("capacity", tiers=(STORAGE, NVME), least=True), tight("capacity", tiers=(CXL,), least=True)
+        tight("capacity", tiers=(STORAGE, NVME), least=True),
+        tight("capacity", tiers=(STORAGE, NVME), least=True, builds=2, max_builds=2),
+        tight("capacity", tiers=(CXL,), least=True),
     ),
     "minimum_order": choose(tight(minimum_order=3), tight("prefill", minimum_order=3, owned=1)),
-    "owned_used": tight("prefill", owned=1),
+    "owned_used_limit": tight("prefill", owned=1),
     "user": tight("prefill", "capacity", skus=2, user=True),
     "anything": anything,
-}  # fmt: skip
+}

@@ -38,9 +38,12 @@ def frames(dice: Dice, traffic: Traffic, skus: list[str], gpus: int) -> list[Poo
             nodes = size / gpus
             found.append(
                 Pool(
-                    f"{o.id}@{sku}/tp{size}/{role}{lane}", o.id, o.model, sku, f"{o.id}@{sku}/tp{size}", role, lane, size,
-                    float(size), nodes, THETA, share, RHO, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-                )  # fmt: skip
+                    id=f"{o.id}@{sku}/tp{size}/{role}{lane}", option=o.id, model=o.model, sku=sku,
+                    shape=f"{o.id}@{sku}/tp{size}", role=role, lane=lane, gpus=size,
+                    gpus_charged=float(size), nodes=nodes, iteration=THETA, prefill_share=share,
+                    design_load=RHO, longest_job=1.0, weights_seconds=0.0, overhead=0.0, room=0.0,
+                    host_bytes=0.0, link_read=0.0, link_write=0.0, link_both=0.0,
+                )
             )
     return found
 
@@ -90,11 +93,12 @@ def decodes(dice: Dice, traffic: Traffic, pools: list[Pool]) -> list[Decode]:
                 size = traffic.size[o.id, b.id]
                 found.append(
                     Decode(
-                        b.id, p.id, b.rate, live[b.id], memory, flops, network, short(size * hbm),
-                        short((size * hbm) ** 2), short(size * offloaded),
-                        short(size * dice.plan.remote) if p.role is Role.DECODE else 0.0,
-                        short(b.rate * size * 0.3) if dice.plan.exchange else 0.0,
-                    )  # fmt: skip
+                        bucket=b.id, pool=p.id, rate=b.rate, sequences=live[b.id], memory_seconds=memory,
+                        flops_seconds=flops, network_seconds=network, hbm=short(size * hbm),
+                        square=short((size * hbm) ** 2), dram=short(size * offloaded),
+                        transfer=short(size * dice.plan.remote) if p.role is Role.DECODE else 0.0,
+                        exchange_bytes=short(b.rate * size * 0.3) if dice.plan.exchange else 0.0,
+                    )
                 )
     return found
 
@@ -168,8 +172,9 @@ def _path(
 ) -> Path:
     sent = short(size) if p.role is Role.PREFILL else 0.0
     return Path(
-        stream, cls.id, o.id, case, None, p.id, busy, attained, 0.0, 0.0, 0.0, sent, short(size * busy)
-    )  # fmt: skip
+        stream=stream, cls=cls.id, option=o.id, case=case, location=None, pool=p.id, busy=busy,
+        attained=attained, load=0.0, link=0.0, network=0.0, sent=sent, held=short(size * busy),
+    )
 
 
 def _hit_paths(

@@ -103,7 +103,12 @@ def shared(dice: Dice, wanted: Traffic, found: Places) -> tuple[SharedPrefix, ..
             size = max(v for (a, _), v in wanted.size.items() if a == o.id)
             used = {x.store for x in found.locations if x.tier in fitting and x.option in (None, o.id)}
             for store in sorted(used):
-                result.append(SharedPrefix(cls.id, o.id, store, short(size * dice.rng.uniform(0.3, 1.0)), per, 0.0))
+                result.append(
+                    SharedPrefix(
+                        cls=cls.id, option=o.id, store=store, bytes=short(size * dice.rng.uniform(0.3, 1.0)),
+                        per=per, reads=0.0,
+                    )
+                )
     return tuple(result)
 
 

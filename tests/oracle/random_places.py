@@ -47,13 +47,18 @@ def places(dice: Dice, traffic: Traffic, pools: list[Pool], skus: list[str]) -> 
     for tier in (t for t in Tier if t is not HBM):
         if tier in dice.plan.tiers or (tier is DRAM and not dice.plan.pooled):
             for scope in skus if tier in LOCAL else [ENCLOSURE if tier is CXL else "facility"]:
-                store = Store(f"{tier}@{scope}", tier, scope, UTILISATION, _shared(dice, tier), False, 0.0, None)
+                store = Store(
+                    id=f"{tier}@{scope}", tier=tier, scope=scope, utilisation=UTILISATION,
+                    shared_bandwidth=_shared(dice, tier), lru=False, min_bytes=0.0, max_bytes=None,
+                )
                 stores.append(store)
                 codecs = ("raw", "fp8") if dice.plan.codec and tier is not CXL else ("raw",)
                 if tier in dice.plan.tiers:
                     for n, codec in enumerate(codecs):
                         order = 10 * list(Tier).index(tier) + n
-                        locations.append(Location(f"{store.id}/{codec}", store.id, tier, codec, order))
+                        locations.append(Location(
+                            id=f"{store.id}/{codec}", store=store.id, tier=tier, codec=codec, order=order,
+                        ))
     holdings = _holdings(dice, traffic, pools, locations)
     stored = _stored(dice, traffic, locations, holdings)
     found = Places(tuple(stores), tuple(locations), tuple(stored), tuple(holdings))
@@ -65,7 +70,9 @@ def _rest(p: Places) -> tuple[tuple[Location, ...], tuple[Stored, ...], tuple[Ho
 
 
 def _shared(dice: Dice, tier: Tier) -> bool:
-    return tier in (DRAM, CXL) or (tier is NVME and "write" not in dice.plan.tight and dice.rng.random() < 0.2)
+    return tier in (DRAM, CXL) or (
+        tier is NVME and "write" not in dice.plan.tight and dice.rng.random() < 0.2
+    )
 
 
 def _hbm(pools: list[Pool]) -> tuple[list[Store], list[Location]]:
@@ -74,8 +81,13 @@ def _hbm(pools: list[Pool]) -> tuple[list[Store], list[Location]]:
     for p in (p for p in pools if p.role != "decode"):
         scope = p.shape
         if scope not in stores:
-            stores[scope] = Store(f"hbm@{scope}", HBM, scope, UTILISATION, False, False, 0.0, None)
-            locations.append(Location(f"hbm@{scope}/raw", f"hbm@{scope}", HBM, "raw", 0, p.option))
+            stores[scope] = Store(
+                id=f"hbm@{scope}", tier=HBM, scope=scope, utilisation=UTILISATION, shared_bandwidth=False,
+                lru=False, min_bytes=0.0, max_bytes=None,
+            )
+            locations.append(Location(
+                id=f"hbm@{scope}/raw", store=f"hbm@{scope}", tier=HBM, codec="raw", order=0, option=p.option,
+            ))
     return list(stores.values()), locations
 
 
@@ -85,22 +97,25 @@ def _ruled(dice: Dice, traffic: Traffic, found: Places, store: Store) -> Store:
     lru = dice.plan.lru and tier is dice.plan.tiers[0] and tier is not HBM
     slope = 0.0
     if dice.plan.margin and tier in dice.plan.tiers:
-        weights = [traffic.size[o.id, b.id] ** 2 * kept(b) for b in traffic.buckets for o in traffic.options_of(b)]
+        weights = [
+            traffic.size[o.id, b.id] ** 2 * kept(b) for b in traffic.buckets for o in traffic.options_of(b)
+        ]
         slope = short(1.0 / sqrt(sum(weights)))
     return Store(
-        store.id, tier, store.scope, store.utilisation, store.shared_bandwidth, lru, 0.0, None, slope
-    )  # fmt: skip
+        id=store.id, tier=tier, scope=store.scope, utilisation=store.utilisation,
+        shared_bandwidth=store.shared_bandwidth, lru=lru, min_bytes=0.0, max_bytes=None, slope=slope,
+    )
 
 
-def _holdings(
-    dice: Dice, traffic: Traffic, pools: list[Pool], locations: list[Location]
-) -> list[Holding]:
+def _holdings(dice: Dice, traffic: Traffic, pools: list[Pool], locations: list[Location]) -> list[Holding]:
     found: dict[str, Holding] = {}
     for w in traffic.buckets:
         for o in traffic.options_of(w):
             for sku in dict.fromkeys(p.sku for p in pools if p.option == o.id and p.role != "decode"):
                 chain = sorted((x for x in locations if _reaches(x, o, sku, dice)), key=lambda x: x.order)
-                for h in _exclusive(dice, o, w, sku, chain) if dice.plan.exclusive else _through(dice, o, w, chain):
+                for h in (
+                    _exclusive(dice, o, w, sku, chain) if dice.plan.exclusive else _through(dice, o, w, chain)
+                ):
                     found[h.id] = h
     return list(found.values())
 
@@ -119,23 +134,24 @@ def _through(dice: Dice, o: Option, w: Bucket, chain: list[Location]) -> list[Ho
             here = dice.plan.affinity if serve.tier in LOCAL else 1.0
             there = short(1.0 - here) if serve is not home and home.tier not in LOCAL else 0.0
             name = f"{o.id}:{w.id}:{serve.id}>{home.id}"
-            found.append(Holding(name, o.id, w.id, serve.id, home.id, here, there))
+            found.append(Holding(
+                id=name, option=o.id, bucket=w.id, serve=serve.id, home=home.id, found=here,
+                found_home=there,
+            ))
     return found
 
 
 def _exclusive(dice: Dice, o: Option, w: Bucket, sku: str, chain: list[Location]) -> list[Holding]:
     return [
         Holding(
-            f"{o.id}:{w.id}:{x.id}|{sku}", o.id, w.id, x.id, sku,
-            dice.plan.affinity if x.tier in LOCAL else 1.0, 0.0,
+            id=f"{o.id}:{w.id}:{x.id}|{sku}", option=o.id, bucket=w.id, serve=x.id, home=sku,
+            found=dice.plan.affinity if x.tier in LOCAL else 1.0, found_home=0.0,
         )
         for x in chain
-    ]  # fmt: skip
+    ]
 
 
-def _stored(
-    dice: Dice, traffic: Traffic, locations: list[Location], holdings: list[Holding]
-) -> list[Stored]:
+def _stored(dice: Dice, traffic: Traffic, locations: list[Location], holdings: list[Holding]) -> list[Stored]:
     rng = dice.rng
     replicas, spread = rng.choice((1.0, 1.0, 2.0)), rng.choice((1.0, 1.0, 1.25))
     new, first, prefix = rng.uniform(0.05, 0.3), rng.uniform(0.5, 0.9), rng.uniform(0.6, 0.95)
@@ -146,8 +162,10 @@ def _stored(
         for (option, bucket), size in traffic.size.items():
             if (option, bucket, at.id) in used:
                 b = short(size * factor)
-                parts = (short(b * new), short(b * first), short(b * prefix))
-                found.append(Stored(option, bucket, at.id, b, short(b * b * spread), *parts))
+                found.append(Stored(
+                    option=option, bucket=bucket, location=at.id, bytes=b, square=short(b * b * spread),
+                    new=short(b * new), first=short(b * first), prefix=short(b * prefix),
+                ))
     return found
 
 
@@ -157,7 +175,9 @@ def demand(traffic: Traffic, found: Places, tier: Tier, exclusive: bool) -> Dema
     for w in traffic.buckets:
         options = {o.id for o in traffic.options_of(w)}
         inside = {x.id for x in found.tier_locations(tier)}
-        weights = [s for s in found.stored if s.bucket == w.id and s.option in options and s.location in inside]
+        weights = [
+            s for s in found.stored if s.bucket == w.id and s.option in options and s.location in inside
+        ]
         if weights:
             s = max(weights, key=lambda s: s.bytes)
             new = w.returns * s.new + w.firsts * s.first + (w.returns - hits(w)) * s.prefix

@@ -43,9 +43,11 @@ def traffic(dice: Dice) -> Traffic:
         rate = sum(b.rate for b in mine)
         classes.append(
             TrafficClass(
-                f"c{m}", model, rate, sum(b.mean_rate for b in mine), rate - sum(b.returns for b in mine), 0.0,
-                2.0, 0.05, float(rng.choice((100, 200, 300))), 500.0, 2000.0, 0.0,
-            )  # fmt: skip
+                id=f"c{m}", model=model, rate=rate, mean_rate=sum(b.mean_rate for b in mine),
+                first_rate=rate - sum(b.returns for b in mine), attainment=0.0, ttft=2.0, tpot=0.05,
+                output_tokens=float(rng.choice((100, 200, 300))), new_tokens=500.0, first_prompt=2000.0,
+                quality_floor=0.0,
+            )
         )
         for b in mine:
             bytes_ = rng.choice((1e9, 2e9, 3e9, 5e9))
@@ -77,9 +79,10 @@ def _bucket(dice: Dice, name: str, cls: str, model: str, ages: tuple[float, ...]
     mean_returns = sum(min(s.rate, mean) * s.drop for s in slots) + past * mean / rate
     tokens = float(rng.choice((8000, 16000, 64000)))
     return Bucket(
-        name, cls, model, tokens, tokens, rate, mean, returns, mean_returns,
-        float(rng.choice((2, 5, 10, 20))), tuple(slots),
-    )  # fmt: skip
+        id=name, cls=cls, model=model, tokens=tokens, reusable=tokens, rate=rate, mean_rate=mean,
+        returns=returns, mean_returns=mean_returns, run_seconds=float(rng.choice((2, 5, 10, 20))),
+        slots=tuple(slots),
+    )
 
 
 def hits(bucket: Bucket) -> float:

@@ -13,7 +13,7 @@ from .linear import Bound, Column, System, column, total
 
 LAWS = (
     *laws_requests.LAWS, *laws_compute.LAWS, *laws_capacity.LAWS, *laws_traffic.LAWS, *laws_facility.LAWS,
-)  # fmt: skip
+)
 INFINITE = float("inf")
 
 

@@ -203,7 +203,7 @@ class Books:
     def cxl_row(self, name: str, boxes: int, modules: int) -> CxlRow:
         """A CXL pool."""
         kind = next(e for e in self.problem.enclosures if e.id == name)
-        hosts = tuple(CxlHostRow(s, h, a) for (e, s), (h, a) in self.made.hosts.items() if e == name)
+        hosts = tuple(CxlHostRow(s, h, h * self.skus[s].free_x16_slots, a) for (e, s), (h, a) in self.made.hosts.items() if e == name)
         counts = (boxes, modules, sum(h.adapters for h in hosts))
         prices = (kind.enclosure_cost, kind.module_cost, kind.adapter_cost)
         usd = sum(
@@ -218,7 +218,9 @@ class Books:
         busy = sum(rate * self.paths[key].busy for key, rate in self.made.path.items() if key[4] == name)
         running = [(share, self.decodes[key]) for key, share in self.made.decode.items() if key[1] == name]
         sequences = sum(share * d.sequences for share, d in running)
-        return PoolRow(name, count, busy, sequences, sum(share * d.sequences * d.hbm for share, d in running))
+        taken = count * next(p.gpus_charged for p in self.problem.pools if p.id == name)
+        weight = sum(share * d.sequences * d.hbm for share, d in running)
+        return PoolRow(name, count, taken, busy, sequences, weight)
 
     def placements(self) -> Iterator[PlacementRow]:
         """Every nonzero share or entry."""

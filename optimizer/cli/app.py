@@ -1,0 +1,176 @@
+"""The commands of `tierplan`. Each loads the rooms it needs when it runs, so that --help is instant."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optimizer.cli import values
+from optimizer.cli.exit_codes import ExitCode, of_result
+from optimizer.cli.guard import complain, guarded, placed
+from optimizer.cli.interrupt import Interrupt
+from optimizer.cli.progress import Progress
+
+main = typer.Typer(
+    name="tierplan", add_completion=False, no_args_is_help=True, rich_markup_mode=None,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+    help="The cheapest layout of an LLM facility: what to buy, which compression, where contexts live.",
+)
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A workload file, or the name of a shipped one.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change the workload, e.g. prices.dram=x3; repeatable."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout and nothing else.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from optimizer import __version__
+
+        typer.echo(f"tierplan {__version__}")
+        raise typer.Exit
+
+
+@main.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+@main.command(short_help="Find the cheapest layout, and say why.")
+def solve(
+    file: File,
+    sets: Sets = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write DIR/result.json, all of it or nothing.")
+    ] = None,
+    gap: Annotated[
+        float, typer.Option(parser=values.gap, metavar="SHARE", help="Stop within this share of the bound.")
+    ] = 0.01,
+    time_limit: Annotated[
+        float, typer.Option(parser=values.seconds, metavar="TIME", show_default="60 s", help="Stop after it.")
+    ] = 60.0,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, metavar="N", help="Of random choices.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Find the layout of least total cost, check it exactly, and say why."""
+    with guarded():
+        from optimizer.catalog import load_catalog
+        from optimizer.design import plan
+        from optimizer.report.console import page, show
+        from optimizer.report.files import as_json as text_of
+        from optimizer.report.files import prepare, write_result
+        from optimizer.solver import SolveOptions
+        from optimizer.workload import load_workload
+
+        loaded, catalog = load_workload(file, sets or []), load_catalog()
+        options = SolveOptions(gap=gap, time_limit=time_limit, seed=seed)
+        if out is not None:
+            prepare(out)
+        with placed(loaded), Interrupt() as interrupt, Progress(quiet=as_json) as watch:
+            result = plan(loaded, catalog, options, watch=watch, interrupt=interrupt)
+        try:
+            if out is not None:
+                complain(f"written: {write_result(result, out)}")
+        finally:
+            if as_json:
+                typer.echo(text_of(result), nl=False)
+            else:
+                show(page(result), sys.stdout)
+        raise typer.Exit(of_result(result))
+
+
+@main.command(short_help="Check a workload without solving it.")
+def validate(file: File, sets: Sets = None) -> None:
+    """Check a workload without solving it: schema, names, and whether any allowed hardware can serve it."""
+    with guarded():
+        from optimizer.catalog import load_catalog
+        from optimizer.design import sizes
+        from optimizer.report.console import show
+        from optimizer.report.validation import summary
+        from optimizer.workload import load_workload
+
+        loaded, catalog = load_workload(file, sets or []), load_catalog()
+        with placed(loaded):
+            size = sizes(loaded, catalog)
+        show(summary(loaded, size), sys.stdout)
+
+
+@main.command(short_help="What models hold, read and compute.")
+def models(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One model; without it, all.")] = None,
+    context: Annotated[
+        float,
+        typer.Option(
+            parser=values.tokens, metavar="TOKENS", show_default="128 Kitok",
+            help='Length of the context: "128 Kitok", "100 ktok" or a whole number.',
+        ),
+    ] = 131072.0,
+    option: Annotated[str | None, typer.Option(metavar="OPTION", help="Only this option.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What each option (compression) of a model holds, reads, writes and computes."""
+    with guarded():
+        from optimizer.catalog import load_catalog
+        from optimizer.report.console import show
+        from optimizer.report.llms import all_facts, model_page, models_json, models_table
+
+        catalog = load_catalog()
+        found, remarks = all_facts(catalog, context, name, option)
+        for remark in remarks:
+            complain(remark)
+        if as_json:
+            typer.echo(json.dumps(models_json(found), indent=2))
+        else:
+            show(model_page(catalog.model(name), found) if name else models_table(found), sys.stdout)
+
+
+@main.command(short_help="What can be bought, and its price.")
+def devices(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One device; without it, all.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What can be bought, at which price, from which source."""
+    with guarded():
+        from optimizer.catalog import load_catalog
+        from optimizer.report import devices as room
+        from optimizer.report.console import show
+
+        catalog = load_catalog()
+        if name is None:
+            offers = room.offers(catalog)
+            if as_json:
+                typer.echo(json.dumps(room.devices_json(offers), indent=2))
+            else:
+                show(room.devices_table(offers), sys.stdout)
+            return
+        kind, card = room.device(catalog, name)
+        stated = room.statements(catalog, card)
+        if as_json:
+            typer.echo(json.dumps(room.devices_json(stated), indent=2))
+        else:
+            show(room.device_page(kind, name, stated), sys.stdout)
+
+
+@main.command(short_help="Why a result is as it is.")
+def explain(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result.json, or the folder with it.")],
+) -> None:
+    """Why a result is as it is: every limit with its price, the costs, the assumptions."""
+    with guarded():
+        from optimizer.report.console import reasons, show
+        from optimizer.report.files import read_result
+
+        show(reasons(read_result(result)), sys.stdout)
+
+
+__all__ = ["ExitCode", "main"]

@@ -1,0 +1,68 @@
+"""Faults become one clear message on stderr and an exit code; a traceback only when asked for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from optimizer.cli.exit_codes import ExitCode
+from optimizer.errors import InputError
+
+if TYPE_CHECKING:
+    from optimizer.workload import Loaded
+
+DEBUG = "TIERPLAN_DEBUG"
+_LONGEST = 300
+
+
+def complain(text: str) -> None:
+    """One message on stderr."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn what goes wrong inside into a message and an exit code."""
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except InputError as fault:
+        for problem in fault.problems:
+            complain(f"error: {problem}")
+        raise typer.Exit(_code_of(fault)) from None
+    except KeyboardInterrupt:
+        complain("interrupted before there was a result")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except Exception as fault:
+        if isinstance(fault, OSError) and fault.errno == errno.EPIPE:
+            raise  # the reader of a pipe went away: not our fault, and nobody to tell
+        if os.environ.get(DEBUG) == "1":
+            traceback.print_exc()
+        said = " ".join(f"{type(fault).__name__}: {fault}".split())[:_LONGEST]
+        again = "" if os.environ.get(DEBUG) == "1" else f"; {DEBUG}=1 shows the traceback"
+        complain(f"internal error: {said} (please report this{again})")
+        raise typer.Exit(ExitCode.INTERNAL) from None
+
+
+@contextmanager
+def placed(loaded: Loaded) -> Iterator[None]:
+    """Give problems that were found without knowing the file their place in it."""
+    try:
+        yield
+    except InputError as fault:
+        raise type(fault)([loaded.document.placed(problem) for problem in fault.problems]) from None
+
+
+def _code_of(fault: InputError) -> ExitCode:
+    """A demand that nothing meets is infeasible; all other input problems are bad input."""
+    checks = sys.modules.get("optimizer.instance.checks")  # not imported: then it cannot have raised
+    unmeetable = checks is not None and isinstance(fault, checks.Unmeetable)
+    return ExitCode.INFEASIBLE if unmeetable else ExitCode.BAD_INPUT

@@ -1,0 +1,45 @@
+"""Reading the values of options: suffixed quantities, refused as usage errors."""
+
+from __future__ import annotations
+
+import typer
+
+
+def gap(text: str | float) -> float:
+    """A share such as 0.01 or `1%`."""
+    value = _quantity(text, "fraction")
+    if not 0 <= value < 1:
+        raise typer.BadParameter(f'"{text}" is not a gap: 0 or more and below 1, such as 0.01 or 1%')
+    return value
+
+
+def seconds(text: str | float) -> float:
+    """A time with its unit, such as `60 s` or `5 min`; a float is a default of ours, in seconds."""
+    value = text if isinstance(text, float) else _quantity(text, "seconds", "s")
+    if value <= 0:
+        raise typer.BadParameter(f'"{text}" is not a time limit: above 0, such as "60 s"')
+    return value
+
+
+def tokens(text: str | float) -> float:
+    """A length such as `128 Kitok`, `100 ktok` or a whole number of tokens."""
+    if isinstance(text, float):
+        return text
+    plain = text.replace(",", "").replace("_", "").strip()
+    value = float(plain) if plain.isascii() and plain.isdigit() else _quantity(text, "tokens")
+    if not 1 <= value < 1e12:
+        raise typer.BadParameter(f'"{text}" is not a context length: 1 token or more')
+    return value
+
+
+def _quantity(text: str | float, dimension: str, likely: str = "") -> float:
+    from optimizer.units import UnitError, parse
+
+    try:
+        return parse(text, dimension)
+    except UnitError as fault:
+        said = str(fault)
+    number = str(text).strip()
+    if likely and number.replace(".", "", 1).isdigit():
+        said = f'"{number}" has no unit (did you mean "{number} {likely}"?)'
+    raise typer.BadParameter(said)

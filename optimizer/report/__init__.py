@@ -1,0 +1,1 @@
+"""Reports: everything a reader sees, rendered from result.json, or from the catalogue, alone."""
