@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+import optimizer
 from optimizer.cli import values
 from optimizer.cli.exit_codes import ExitCode, of_result
 from optimizer.cli.guard import complain, guarded, placed
@@ -31,9 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout and not
 
 def _version(asked: bool) -> None:
     if asked:
-        from optimizer import __version__
-
-        typer.echo(f"tierplan {__version__}")
+        typer.echo(f"tierplan {optimizer.__version__}")
         raise typer.Exit
 
 

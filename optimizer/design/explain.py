@@ -21,6 +21,11 @@ NEGOTIABLE = {
     "max_builds": "raise hardware.max_builds", "spare_servers": "lower hardware.spares",
 }
 """Row families a planner can give way on, and how."""
+BOOKKEEPING = {
+    "route_hits", "contexts_only_sink", "contexts_split", "context_entry", "build_chosen", "one_age_per_lru_tier",
+    "drives_replaced", "owned_used_limit",
+}
+"""Row families that say what words mean, not what there is too little of: no limit of a facility."""
 
 
 def row_name(constraint: Any) -> str:
@@ -43,7 +48,7 @@ def _bindings(compiled: Compiled, priced: Outcome, certificate: Certificate) -> 
     for i, constraint in enumerate(compiled.constraints):
         price = -float(priced.duals.row[i])
         law = LAW_OF.get(constraint.parent_component().name)
-        if law is None or abs(price) < PRICELESS or lp.row_lower[i] == lp.row_upper[i]:
+        if law is None or law.row in BOOKKEEPING or abs(price) < PRICELESS or lp.row_lower[i] == lp.row_upper[i]:
             continue
         name = row_name(constraint)
         activity = stated.get(name)

@@ -7,8 +7,6 @@ sqrt(n/V) costs nothing. A store that holds nothing yet is priced as if each of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-
 from optimizer.formulation import Model
 from optimizer.formulation.capacity import domains, occupancy
 from optimizer.formulation.readback import value
@@ -58,46 +56,37 @@ def _domain_bytes(instance: Instance, store: Store) -> float:
     return max((getattr(b, worth) for b in mine), default=0.0)
 
 
-def touching(model: Model, instance: Instance) -> Instance:
-    """Slopes that touch at the model's present solution; what holds nothing keeps its slope."""
-    stores = dict(_stores(model, instance.stores))
-    pools = dict(_pools(model, instance.pools))
-    return instance.with_slopes(stores, pools)
+def touching(model: Model) -> tuple[Instance, float]:
+    """The instance with slopes that touch at the model's present solution, and the largest relative move
+    of a slope that anything rests on. An empty place gives its margin back step by step."""
+    instance = model.instance
+    stores = {s.id: _next(s.slope, *_store(model, s)) for s in instance.stores if s.slope}
+    pools = {p.id: _next(p.slope, *_pool(model, p)) for p in instance.pools if p.slope}
+    before = {x.id: x.slope for x in (*instance.stores, *instance.pools)}
+    moves = [abs(after / before[name] - 1) for name, (after, used) in (stores | pools).items() if used]
+    moved = instance.with_slopes({k: v for k, (v, _) in stores.items()}, {k: v for k, (v, _) in pools.items()})
+    return moved, max(moves, default=0.0)
 
 
-def _stores(model: Model, stores: Iterable[Store]) -> Iterable[tuple[str, float]]:
-    for s in stores:
-        _, variance = occupancy(model, s)
-        v = value(variance)
-        if s.tier is Tier.HBM:
-            count = value(model.count(model.tables.shape_pools.get(s.scope, [])))
-        else:
-            count = value(domains(model, s))
-        if s.slope and count > NOTHING:
-            yield s.id, _bounded(math.sqrt(count / v) if v > 0 else math.inf, s.slope)
+def _next(slope: float, variance: float, count: float) -> tuple[float, bool]:
+    """(sqrt(n/V) within a step of the last slope, whether anything lives there)."""
+    if count <= NOTHING:
+        return slope, False
+    if variance <= 0:
+        return slope * STEP, False
+    return min(max(math.sqrt(count / variance), slope / STEP), slope * STEP), True
 
 
-def _pools(model: Model, pools: Iterable[Pool]) -> Iterable[tuple[str, float]]:
-    for p in pools:
-        count = model.pyomo.instances[p.id, model.t].value or 0.0
-        v = model.instance.dispersion * sum(
-            d.sequences * d.square * (model.pyomo.decode[d.bucket, d.pool].value or 0.0)
-            for d in model.tables.decodes.get(p.id, [])
-        )
-        if p.slope and count > NOTHING:
-            yield p.id, _bounded(math.sqrt(count / v) if v > 0 else math.inf, p.slope)
+def _store(model: Model, s: Store) -> tuple[float, float]:
+    _, variance = occupancy(model, s)
+    hbm = s.tier is Tier.HBM
+    count = model.count(model.tables.shape_pools.get(s.scope, [])) if hbm else domains(model, s)
+    return value(variance), value(count)
 
 
-def _bounded(slope: float, before: float) -> float:
-    """An empty place gives its margin back, but not so fast that it could never be filled again."""
-    return min(max(slope, before / STEP), before * STEP)
-
-
-def moved(before: Instance, after: Instance) -> float:
-    """The largest relative move of any slope."""
-    pairs = [
-        *zip(before.stores, after.stores, strict=True), *zip(before.pools, after.pools, strict=True),
-    ]
-    return max((abs(b.slope / a.slope - 1) for a, b in pairs if a.slope), default=0.0)
-
-
+def _pool(model: Model, p: Pool) -> tuple[float, float]:
+    variance = model.instance.dispersion * sum(
+        d.sequences * d.square * (model.pyomo.decode[d.bucket, d.pool].value or 0.0)
+        for d in model.tables.decodes.get(p.id, [])
+    )
+    return variance, model.pyomo.instances[p.id, model.t].value or 0.0

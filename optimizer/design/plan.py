@@ -101,8 +101,8 @@ def improve(
         candidate = settle(ready.model, ready.compiled, outcome, options)
         if best is None or _better(candidate, best):
             best = candidate
-        instance = margins.touching(candidate.model, candidate.model.instance)
-        settled = margins.moved(candidate.model.instance, instance) < margins.SETTLED
+        instance, moved = margins.touching(candidate.model)
+        settled = moved < margins.SETTLED
         no_time = clock.left < clock.elapsed - began
         if settled or no_time or len(rounds) >= ROUNDS or outcome.status in UNFINISHED:
             return best, rounds, failed
@@ -138,7 +138,7 @@ def _from_relaxation(instance: Instance, options: SolveOptions, clock: Clock) ->
     if relaxed.x is None:
         return ready
     ready.compiled.read_back(relaxed.x)
-    return _ready(margins.touching(ready.model, instance))
+    return _ready(margins.touching(ready.model)[0])
 
 
 def settle(model: Model, compiled: Compiled, outcome: Outcome, options: SolveOptions) -> Candidate:

@@ -14,7 +14,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optimizer.formulation.contexts import Contexts, Terms
 from optimizer.formulation.tables import Tables
-from optimizer.instance import Holding, Instance, Policy, Tier
+from optimizer.instance import Holding, Instance, Policy, SharedPrefix, Tier
 
 GB = 1e9
 TB = 1e12
@@ -224,12 +224,24 @@ class Model:
             for term in self.written(loc.id, option=option)
         ]
 
-    def read_from(self, store: str, weigh: str = "load") -> Terms:
-        """Bytes per second read from a store by hits."""
-        return [
-            (getattr(self.instance.paths[i], weigh), self.pyomo.path[i])
+    def read_from(self, store: str) -> Terms:
+        """Bytes per second read from a store: contexts by hits, shared prefixes by every request."""
+        hits = [
+            (self.instance.paths[i].load, self.pyomo.path[i])
             for loc in self.tables.locations_of.get(store, [])
             for i in self.tables.paths_from.get(loc.id, [])
+        ]
+        return [*hits, *(t for p in self.tables.prefixes.get(store, []) if p.reads for t in self._prefix_reads(p))]
+
+    def _prefix_reads(self, prefix: SharedPrefix) -> Terms:
+        """reads x the requests of the class under the option, on pools that the store's scope reaches."""
+        scope = self.tables.stores[prefix.store].scope
+        near = self.tables.pools_of_option.get(prefix.option, [])
+        pools = [p for p in near if scope not in self.tables.skus or p.sku == scope]
+        return [
+            (prefix.reads, self.pyomo.path[i])
+            for p in pools for i in self.tables.paths_on.get(p.id, [])
+            if self.instance.paths[i].cls == prefix.cls
         ]
 
     def paths(self, indices: Iterable[int], weigh: str | None = None) -> Terms:

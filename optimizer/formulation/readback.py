@@ -49,6 +49,7 @@ def tidy(model: Model) -> None:
         variable.set_value(float(round(number)) if integral else max(0.0, number), skip_validation=True)
     for b in model.instance.builds:
         m.chosen[b.id, model.t].set_value(1.0 if m.servers[b.id, model.t].value > 0.5 else 0.0)
+    _drop_idle(model)
     running = {p.id for p in model.instance.pools if m.instances[p.id, model.t].value > 0.5}
     for (_, pool), decode in m.decode.items():
         if pool not in running or decode.value < NEGLIGIBLE_SHARE:
@@ -64,6 +65,22 @@ def tidy(model: Model) -> None:
         if path.pool not in running or store in empty or m.path[i].value < NEGLIGIBLE_RATE:
             m.path[i].set_value(0.0)
     _read_what_is_found(model)
+
+
+def _drop_idle(model: Model) -> None:
+    """Instances of an option not chosen, which idle accelerators allowed, and CXL parts without a module:
+    nothing rests on them."""
+    m, t = model.pyomo, model.t
+    for p in model.instance.pools:
+        if m.option[p.option].value < 0.5:
+            m.instances[p.id, t].set_value(0.0)
+    for key, hosts in m.hosts.items():
+        if m.modules[key[0], t].value < 0.5:
+            hosts.set_value(0.0)
+            m.adapters[key].set_value(0.0)
+    for name, boxes in m.enclosures.items():
+        if m.modules[name].value < 0.5 and boxes.lb == 0:
+            boxes.set_value(0.0)
 
 
 def _var() -> type:
@@ -115,7 +132,7 @@ def read_back(model: Model) -> Layout:
         placements=tuple(_placements(model)), paths=tuple(_paths(model)),
         stores=tuple(_stores(model)),
         lru=tuple(LruRow(tier, j, v.value) for (tier, j), v in m.lru_share.items() if v.value),
-        costs=tuple(CostRow(name, usd) for name, usd in sorted(costs.items())),
+        costs=tuple(CostRow(name, usd) for name, usd in sorted(costs.items()) if usd),
         objective_usd=sum(costs.values()),
     )
 

@@ -185,6 +185,18 @@ def cxl_slots(model: Model, rows: Rows) -> None:
             )
 
 
+@law("cxl_adapters", unit="adapters", price="one adapter less to buy")
+def cxl_adapters(model: Model, rows: Rows) -> None:
+    """An attached host has at least one adapter.
+
+    hosts[e,s] <= adapters[e,s]   [adapters]
+    """
+    for e in model.instance.enclosures:
+        for s in _attachable(model, e):
+            key = (e.id, s.id, model.t)
+            rows.at_most((e.id, s.id), [(1.0, model.pyomo.hosts[key])], [(1.0, model.pyomo.adapters[key])])
+
+
 @law("cxl_hosts", unit="hosts", price="one more server to attach")
 def cxl_hosts(model: Model, rows: Rows) -> None:
     """A server in use attaches to one pool at most.
@@ -297,6 +309,6 @@ def drives_replaced(model: Model, rows: Rows) -> None:
 
 LAWS = (
     tier_read, tier_write, host_link_read, host_link_write, host_link_sum, network_in, network_out,
-    cxl_fabric, cxl_ports, cxl_connected, cxl_slots, cxl_hosts, cxl_modules, cxl_read, cxl_write, cxl_attached,
+    cxl_fabric, cxl_ports, cxl_connected, cxl_slots, cxl_adapters, cxl_hosts, cxl_modules, cxl_read, cxl_write, cxl_attached,
     nvme_endurance, drives_replaced,
 )

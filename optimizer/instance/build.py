@@ -74,8 +74,12 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
         [(c.id, c.option, c.card) for c in choices], deployed, floors,
     )
     with_drives = [b for b in builds if b.sku and b.drives]
+    held_in = {
+        name: (Tier(c.shared_prefix.held_in), c.shared_prefix.tokens)
+        for name, c in workload.classes.items() if c.shared_prefix
+    }
     roads = Roads(
-        catalog, where, {e.id: e for e in enclosures},
+        catalog, where, held_in, {e.id: e for e in enclosures},
         drives=min((b.drives for b in with_drives), default=1),
         drive_read=min((b.nvme_read / b.drives for b in with_drives), default=1.0),
     )
@@ -200,9 +204,8 @@ def _shared_prefixes(workload: Workload, deployed: list[Deployment], where: Plac
             }.get(tier, ("once", ""))
             for store in where.stores:
                 if store.tier is tier and scope in (store.scope, ""):
-                    size = d.idle(prefix.tokens) * prefix.distinct
-                    if tier is not Tier.HBM:
-                        size /= d.replication(prefix.tokens)
+                    size = (d.idle if tier is Tier.HBM else d.stored)(prefix.tokens) * prefix.distinct
                     key = (name, d.option_id, store.id)
-                    found.setdefault(key, SharedPrefix(name, d.option_id, store.id, size, per, 0.0))
+                    read = 0.0 if tier is Tier.HBM else d.stored(prefix.tokens)
+                    found.setdefault(key, SharedPrefix(name, d.option_id, store.id, size, per, read))
     return list(found.values())

@@ -17,6 +17,7 @@ from optimizer.physics.memory import (
     offloaded_read_bytes,
     read,
     running_bytes,
+    tier_bytes,
 )
 from optimizer.physics.roofline import (
     cross_domain_step_seconds,
@@ -108,6 +109,14 @@ class Deployment:
     def idle(self, tokens: float) -> float:
         """HBM bytes of one idle context over the ranks it lies on."""
         return held(self.card.components, self.option.profile, tokens).across(self.tp)
+
+    def stored(self, tokens: float) -> float:
+        """Bytes of one context below HBM, plain: one copy, with one snapshot."""
+        kept = self.option.snapshot
+        lone = kept.model_copy(update={"policy": "last_turn", "every": None})
+        return tier_bytes(
+            self.card.components, self.option.profile, tokens, kept if kept.policy == "none" else lone
+        )
 
     def replication(self, tokens: float) -> float:
         """Bytes over the ranks of one tensor-parallel group for one byte of one copy."""

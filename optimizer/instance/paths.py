@@ -10,7 +10,7 @@ from optimizer.instance.deployment import Deployment
 from optimizer.instance.pools import handed_over
 from optimizer.instance.stores import WIDTH, Places, codec_ratio
 from optimizer.instance.types import Bucket, Case, Enclosure, Location, Path, Pool, Role, Tier, TrafficClass
-from optimizer.physics.memory import tier_bytes
+from optimizer.physics.memory import growth_bytes_per_token, tier_bytes
 from optimizer.physics.queueing import attained
 from optimizer.physics.transfer import exposed_seconds, load_seconds
 
@@ -35,11 +35,22 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Load:
+    """Bytes from the store hit, over the host links, from remote stores; seconds until all is there."""
+
+    store: float = 0.0
+    link: float = 0.0
+    remote: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class Roads:
     """How tiers reach accelerators."""
 
     catalog: Catalog
     places: Places
+    prefixes: dict[str, tuple[Tier, float]]  # class -> where its shared prefix is held, and its tokens
     enclosures: dict[str, Enclosure]
     drives: int  # fewest drives of a server that has any
     drive_read: float
@@ -48,40 +59,51 @@ class Roads:
         """The transfer figures of a tier."""
         return next(p for p in self.catalog.devices.paths if p.tier == tier.value)
 
-    def device_bandwidth(self, d: Deployment, place: Location) -> float:
+    def device_bandwidth(self, d: Deployment, tier: Tier, scope: str) -> float:
         """Bytes/s one load may draw from the tier's own devices, before others use their share."""
-        stated = self.path(place.tier).bandwidth
+        stated = self.path(tier).bandwidth
         nic = d.accelerator.nic.value * d.tp
         limits = {
-            Tier.CXL: lambda: self.enclosures[self.places.scopes[place.id]].adapter_read,
+            Tier.CXL: lambda: self.enclosures[scope].adapter_read,
             Tier.DRAM_POOL: lambda: nic, Tier.STORAGE: lambda: nic,
             Tier.NVME: lambda: self.drives * self.drive_read,
             Tier.DRAM: lambda: d.accelerator.host_link.read.value * d.tp,
         }
-        return min(limits[place.tier](), stated.value) if stated else limits[place.tier]()
+        return min(limits[tier](), stated.value) if stated else limits[tier]()
 
-    def load(self, d: Deployment, place: Location, job: Job) -> tuple[float, float, float]:
-        """(bytes from the store, bytes over the host links, seconds) of one load."""
-        if place.tier is Tier.HBM:
-            return 0.0, 0.0, 0.0
+    def load(self, d: Deployment, job: Job) -> Load:
+        """What one job loads: its context from where it hits, its shared prefix from where that is held."""
+        shared_tier, shared_tokens = self.prefixes.get(job.cls.id, (Tier.HBM, 0.0))
+        prefix = Load()
+        if shared_tier is not Tier.HBM:
+            moved = d.stored(shared_tokens)
+            prefix = self._leg(d, shared_tier, "", moved, moved * d.replication(shared_tokens))
+        place = job.location
+        if place is None or place.tier is Tier.HBM:
+            return Load(0.0, prefix.link, prefix.remote, prefix.seconds)
         ratio = codec_ratio(d.card, place.codec, d.option.profile)
         snapshot = d.option.snapshot
-        moved = tier_bytes(d.card.components, d.option.profile, job.loaded, snapshot, ratio)
         if snapshot.policy == "every_tokens":  # one snapshot is loaded, however many are kept
-            lone = snapshot.model_copy(update={"policy": "last_turn", "every": None})
-            moved = tier_bytes(d.card.components, d.option.profile, job.loaded, lone, ratio)
-        linked = moved * d.replication(job.loaded)
+            snapshot = snapshot.model_copy(update={"policy": "last_turn", "every": None})
+        moved = tier_bytes(d.card.components, d.option.profile, job.loaded, snapshot, ratio)
+        moved -= growth_bytes_per_token(d.card.components, d.option.profile) / ratio * shared_tokens
+        own = self._leg(d, place.tier, self.places.scopes[place.id], moved, moved * d.replication(job.loaded))
+        codec = next((c for c in d.card.codecs if c.id == place.codec), None)
+        unpacking = moved * ratio / (codec.rate.value * d.tp) if codec is not None else 0.0
+        return Load(
+            own.store, own.link + prefix.link, own.remote + prefix.remote, own.seconds + prefix.seconds + unpacking
+        )
+
+    def _leg(self, d: Deployment, tier: Tier, scope: str, moved: float, linked: float) -> Load:
+        """One transfer: the slower of the tier's own devices and the host links of the request's ranks."""
         busy = self.catalog.devices.facility.design_utilisation.value
-        road = self.path(place.tier)
+        road = self.path(tier)
         fixed = (road.latency.value, road.per_block.value, road.block_bytes.value)
         seconds = max(
-            load_seconds(*fixed, moved, self.device_bandwidth(d, place), busy),
+            load_seconds(*fixed, moved, self.device_bandwidth(d, tier, scope), busy),
             load_seconds(*fixed, linked / d.tp, d.accelerator.host_link.read.value, busy),
         )
-        codec = next((c for c in d.card.codecs if c.id == place.codec), None)
-        if codec is not None:
-            seconds += moved * ratio / (codec.rate.value * d.tp)
-        return moved, linked, seconds
+        return Load(moved, linked, moved if tier in (Tier.DRAM_POOL, Tier.STORAGE) else 0.0, seconds)
 
 
 def jobs(
@@ -159,17 +181,16 @@ def paths(d: Deployment, pool: Pool, work: list[Job], roads: Roads) -> tuple[Poo
 
 
 def _path(d: Deployment, pool: Pool, job: Job, wall: float, roads: Roads) -> Path:
-    moved, linked, load = roads.load(d, job.location, job) if job.location else (0.0, 0.0, 0.0)
+    load = roads.load(d, job)
     sent = handed_over(d, job.total) if pool.role is Role.PREFILL else 0.0
     transfer = sent / (d.accelerator.nic.value * d.tp)
-    slack = job.cls.ttft - exposed_seconds(load, wall, d.card.layers) - transfer
-    remote = moved if job.location and job.location.tier in (Tier.DRAM_POOL, Tier.STORAGE) else 0.0
+    slack = job.cls.ttft - exposed_seconds(load.seconds, wall, d.card.layers) - transfer
     return Path(
         stream=job.stream, cls=job.cls.id, option=d.option_id, case=job.case,
         location=job.location.id if job.location else None, pool=pool.id,
         busy=d.busy(job.flops, job.new),
-        attained=attained(slack, pool.longest_job, pool.design_load), load=moved, link=linked,
-        network=remote + d.exchange(job.new), sent=sent,
-        held=d.idle(job.total) * max(load, wall),
+        attained=attained(slack, pool.longest_job, pool.design_load), load=load.store, link=load.link,
+        network=load.remote + d.exchange(job.new), sent=sent,
+        held=d.idle(job.total) * max(load.seconds, wall),
         fresh=d.busy(d.extend(0.0, job.new), job.new), cached=job.cached, computed=job.new,
     )

@@ -53,7 +53,7 @@ def share(value: float) -> str:
         return "<0.1%"
     if 0.9995 <= value < 1 - 1e-9:
         return ">99.9%"
-    return "100%" if value >= 1 else f"{value:.1%}"
+    return "100%" if value >= 0.9995 else f"{value:.1%}"
 
 
 def rate(value: float) -> str:

@@ -42,7 +42,9 @@ def account(plan: Plan, store: Store) -> Account:
         usable=usable,
         used=used,
         margin=plan.margin(variance, places, store.slope),
-        read=total(product(x.rate, x.path.load) for x in plan.hits_on_store.get(store.id, [])),
+        read=total(product(x.rate, x.path.load) for x in plan.hits_on_store.get(store.id, [])).plus(
+            total(prefix_reads(plan, store))
+        ),
         write=plan.writes_to(store.id),
     )
 
@@ -82,6 +84,18 @@ def shared_prefixes(plan: Plan, store: Store) -> Iterator[Fraction]:
     for prefix in plan.tables.instance.shared_prefixes:
         if prefix.store == store.id:
             yield product(prefix.bytes, copies_of_prefix(plan, store, prefix))
+
+
+def prefix_reads(plan: Plan, store: Store) -> Iterator[Fraction]:
+    """Bytes per second of shared prefixes: reads x the requests of the class under the option on pools that
+    the store's scope reaches."""
+    for prefix in plan.instance.shared_prefixes:
+        if prefix.store == store.id and prefix.reads:
+            near = {pool.id for pool in pools_at(plan, store)}
+            for routed in plan.decisions.routed:
+                path = routed.path
+                if path.cls == prefix.cls and path.option == prefix.option and path.pool in near:
+                    yield product(routed.rate, prefix.reads)
 
 
 def copies_of_prefix(plan: Plan, store: Store, prefix: SharedPrefix) -> Fraction:

@@ -89,6 +89,15 @@ def cxl_slots(plan: Plan) -> Iterator[Row]:
         yield at_most(f"cxl_slots[{host.enclosure},{host.sku}]", of(host.adapters), limit)
 
 
+def cxl_adapters(plan: Plan) -> Iterator[Row]:
+    """A host is attached by at least one adapter.
+
+    hosts[e,s] <= adapters[e,s]
+    """
+    for host in plan.decisions.attached:
+        yield at_most(f"cxl_adapters[{host.enclosure},{host.sku}]", of(host.hosts), of(host.adapters))
+
+
 def cxl_hosts(plan: Plan) -> Iterator[Row]:
     """Only servers in use are hosts, each of one pool.
 
@@ -145,6 +154,7 @@ def cxl_attached(plan: Plan) -> Iterator[Row]:
 
 LAWS = (
     cxl_fabric,
+    cxl_adapters,
     cxl_ports,
     cxl_connected,
     cxl_slots,

@@ -112,7 +112,7 @@ class SharedPrefix(Strict):
 
     tokens: PositiveTokens
     distinct: Annotated[int, Field(ge=1, le=10_000_000)] = 1
-    held_in: TierName = "hbm"
+    held_in: Literal["hbm", "dram", "nvme", "dram_pool", "storage"] = "hbm"
 
 
 class Slo(Strict):

@@ -149,6 +149,14 @@ def cxl_slots(book: Book) -> Iterator[Row]:
             yield at_most("cxl_slots", (e.id, s.id), column("adapters", e.id, s.id), slots)
 
 
+def cxl_adapters(book: Book) -> Iterator[Row]:
+    """A host is attached by at least one adapter."""
+    for e in book.instance.enclosures:
+        for s in book.instance.skus:
+            hosts, adapters = column("hosts", e.id, s.id), column("adapters", e.id, s.id)
+            yield at_most("cxl_adapters", (e.id, s.id), hosts, adapters)
+
+
 def cxl_hosts(book: Book) -> Iterator[Row]:
     """Hosts are servers in use."""
     for s in book.instance.skus:
@@ -218,6 +226,6 @@ def drives_replaced(book: Book) -> Iterator[Row]:
 
 LAWS = (
     tier_read, tier_write, cxl_fabric, host_link_read, host_link_write, host_link_sum, network_in,
-    network_out, cxl_ports, cxl_connected, cxl_slots, cxl_hosts, cxl_modules, cxl_read, cxl_write,
+    network_out, cxl_ports, cxl_connected, cxl_slots, cxl_adapters, cxl_hosts, cxl_modules, cxl_read, cxl_write,
     cxl_attached, nvme_endurance, drives_replaced,
 )

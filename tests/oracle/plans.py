@@ -130,7 +130,7 @@ def _pair(limit: str) -> Recipe:
     )
 
 
-HOSTS = {"cxl_slots": (1.0, 1.0), "prefill": (2.2, 3.6)}
+HOSTS = {"cxl_ports": (1.0, 1.0), "prefill": (2.2, 3.6)}
 TARGETS: dict[str, Recipe] = {
     "route_hits": tight("capacity", tiers=(DRAM,)),
     "contexts_only_sink": choose(
@@ -219,6 +219,7 @@ TARGETS: dict[str, Recipe] = {
     "cxl_ports": tight("adapter_read", tiers=(CXL,), ranges={"cxl_ports": (1.0, 1.0)}),
     "cxl_connected": tight("cxl_fabric", tiers=(CXL,)),
     "cxl_slots": tight("cxl_slots", "adapter_read", tiers=(CXL,)),
+    "cxl_adapters": tight(tiers=(CXL,), heavy_hits=True, whole=True, ranges=HOSTS),
     "cxl_hosts": tight("cxl_slots", "adapter_write", tiers=(CXL,)),
     "cxl_modules": tight("capacity", "cxl_modules", tiers=(CXL,)),
     "cxl_read": tight("adapter_read", tiers=(CXL,)),

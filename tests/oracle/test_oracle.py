@@ -27,7 +27,6 @@ EQUALITIES = {
 UNDECIDING = {
     "anything",
     "spare_servers",  # fewer servers than spares are never of use, law or no law
-    "cxl_attached",  # hosts cost nothing, and as many servers are in use as serve
 }
 
 

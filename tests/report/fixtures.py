@@ -13,9 +13,9 @@ EMPTY_TIER = dict.fromkeys(
 )
 
 
-def tier(installed: float, usable: float, used: float, margin: float, read: float, write: float) -> dict[str, float]:
-    """One tier's account."""
-    return dict(zip(EMPTY_TIER, (installed, usable, used, margin, read, write), strict=True))
+def tier(*amounts: float) -> dict[str, float]:
+    """One tier's account: bytes installed, usable, used and kept as margin; bytes/s read and written."""
+    return dict(zip(EMPTY_TIER, amounts, strict=True))
 
 
 def server(name: str, count: int, **other: Any) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def placed(
     """A share of the contexts of one length at one age; `where` and `home` are locations."""
     return {
         "cls": cls, "bucket": f"{cls}:{tokens / 1e3:g}k", "context_tokens": tokens, "age_from_s": ages[0],
-        "age_to_s": ages[1], "tier": where.split("@")[0], "home": home.split("@")[0], "location": where,
-        "home_location": home, "share": share, "bytes": 1e9,
+        "age_to_s": ages[1], "tier": where.partition("@")[0], "home": home.partition("@")[0],
+        "location": where, "home_location": home, "share": share, "bytes": 1e9,
     }
 
 
@@ -55,11 +55,16 @@ def flow(cls: str, case: str, where: str, rate: float, in_time: float) -> dict[s
 
 def limit(row: str, price: float, amount: float, unit: str, means: str) -> dict[str, Any]:
     """A binding limit that has what it needs."""
-    law = row.split("[")[0]
+    law = row.partition("[")[0]
     return {
         "row": row, "law": law, "have": amount, "need": amount, "unit": unit, "price_usd": price,
         "price_means": means,
     }
+
+
+def assumed(name: str, value: str, source: str, basis: str = "estimated") -> dict[str, str]:
+    """A number to doubt."""
+    return {"name": name, "value": value, "source": source, "basis": basis}
 
 
 def layout() -> dict[str, Any]:
@@ -116,8 +121,9 @@ def layout() -> dict[str, Any]:
 def made(**changes: Any) -> Result:
     """A layout within its gap, with every section filled."""
     content: dict[str, Any] = {
-        "schema": "tierplan-result/1", "name": "by-hand", "status": "within_gap", "objective_usd": 4_874_849.0,
-        "bound_usd": 4_850_000.0, "gap": 0.0051, "seconds": 12.34, "horizon_s": 5 * YEAR,
+        "schema": "tierplan-result/1", "name": "by-hand", "status": "within_gap",
+        "objective_usd": 4_874_849.0, "bound_usd": 4_850_000.0, "gap": 0.0051,
+        "seconds": 12.34, "horizon_s": 5 * YEAR,
         "checks": {"exact": {
             "passed": True, "rows_checked": 1234, "worst_relative_excess": 2.5e-16,
             "recomputed_usd": 4_874_849.0, "violations": [],
@@ -129,14 +135,15 @@ def made(**changes: Any) -> Result:
             {"component": "residual value", "usd": -125_151.0, "usd_per_month": -2_085.85},
         ],
         "per_million_tokens": [
-            {"cls": "agents", "cached": 0.00109441, "missed": 0.15165, "output": 27.868, "cached_mtok": 1.0617e9,
-             "missed_mtok": 43_961_590.8, "output_mtok": 4_154_215.9},
+            {"cls": "agents", "cached": 0.00109441, "missed": 0.15165, "output": 27.868,
+             "cached_mtok": 1.0617e9, "missed_mtok": 43_961_590.8, "output_mtok": 4_154_215.9},
             {"cls": "chat", "cached": None, "missed": 0.0754, "output": 2.1485, "cached_mtok": 0.0,
              "missed_mtok": 3_083_160.0, "output_mtok": 108_168.0},
         ],
         "allocation_rule": "Everything goes to classes by busy instance-seconds. Sums to the total.",
         "binding": [
-            limit("tier_capacity[cxl@XC50256-POOL]", 12.5, 8192.0, "GB usable", "one more usable GB of this tier"),
+            limit("tier_capacity[cxl@XC50256-POOL]", 12.5, 8192.0, "GB usable",
+                  "one more usable GB of this tier"),
             limit("power[now]", 2431.7, 120.0, "kW of IT load", "one more kW"),
             limit("ttft_attainment[agents]", -15_000.0, 152.0, "req/s in time",
                   "one more request per second within its TTFT"),
@@ -144,23 +151,21 @@ def made(**changes: Any) -> Result:
         "infeasible": [], "notes": ["tiers that do not pay here: dram_pool"],
         "warnings": ["the DRAM tier is smaller than the tier above it: it never helps"],
         "assumptions": [
-            {"name": f"{GPU_SERVER}.price", "value": "520000 USD (450000 to 620000)", "source": "OWN (2026-06)",
-             "basis": "estimated"},
-            {"name": "facility.electricity", "value": "2.36111e-08 USD/J (1.38889e-08 to 3.61111e-08)",
-             "source": "EIA (2026): industrial 8.5", "basis": "estimated"},
-            {"name": "HGX-H200-8.price", "value": "345000 USD (100000 to 900000)", "source": "OWN (2026-05)",
-             "basis": "estimated"},
-            {"name": "headroom", "value": "0% on every rate", "source": "workload file", "basis": "input"},
-            {"name": "flash.speculation", "value": "no figure found", "source": "OWN (2026): no figure found",
-             "basis": "estimated"},
-            *({"name": f"facility.part{i}", "value": f"{i} count", "source": "OWN (2026)", "basis": "estimated"}
-              for i in range(1, 5)),
+            assumed(f"{GPU_SERVER}.price", "520000 USD (450000 to 620000)", "OWN (2026-06)"),
+            assumed("facility.electricity", "2.36111e-08 USD/J (1.38889e-08 to 3.61111e-08)",
+                    "EIA (2026): industrial 8.5"),
+            assumed("HGX-H200-8.price", "345000 USD (100000 to 900000)", "OWN (2026-05)"),
+            assumed("headroom", "0% on every rate", "workload file", "input"),
+            assumed("flash.speculation", "no figure found", "OWN (2026): no figure found"),
+            *(assumed(f"facility.part{i}", f"{i} count", "OWN (2026)") for i in range(1, 5)),
         ],
         "rounds": [{"what": "round 1", "status": "within the gap", "objective_usd": 4_874_849.0,
                     "bound_usd": 4_850_000.0, "gap": 0.0051, "seconds": 11.0}],
-        "size": {"columns": 26_449, "rows": 3_631, "nonzeros": 211_798, "columns_by_family": {"path": 4_524}},
-        "versions": {"tierplan": "0.1.0"}, "options": {"gap": 0.01, "time_limit": 60, "threads": 2}, "seed": 7,
-        "input_sha256": "60e169b0ae29" + "0" * 52, "instance_sha256": "1" * 64,
+        "size": {
+            "columns": 26_449, "rows": 3_631, "nonzeros": 211_798, "columns_by_family": {"path": 4_524},
+        },
+        "versions": {"tierplan": "0.1.0"}, "options": {"gap": 0.01, "time_limit": 60, "threads": 2},
+        "seed": 7, "input_sha256": "60e169b0ae29" + "0" * 52, "instance_sha256": "1" * 64,
     }
     return Result.model_validate({**content, **changes})
 

@@ -162,4 +162,5 @@ def test_every_conflict_with_have_need_and_fix():
 
 def test_no_layout_in_time():
     text = text_of(page(without("limit", bound_usd=1e6)))
-    assert "stopped at the limit after 12.3 s, before any layout was found; none costs less than $1,000,000" in text
+    assert "stopped at the limit after 12.3 s, before any layout was found" in text
+    assert "none costs less than $1,000,000" in text

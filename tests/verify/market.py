@@ -110,8 +110,8 @@ BUILDS = (
     machine("storage-node/24", None, Tier.STORAGE, 0.0, 24, 90_000.0, 8),
 )
 SKUS = (
-    Sku("h200", "H200", 8, 1, 20, 10, 2, 250_000.0, 8, 90 * GB, 2),
-    Sku("b200", "B200", 8, 0, 20, None, 0, 400_000.0, 8, 90 * GB, 2),
+    Sku("h200", "H200", 8, 1, 20, 10, 2, 250_000.0, 2, 90 * GB, 2),
+    Sku("b200", "B200", 8, 0, 20, None, 0, 400_000.0, 2, 90 * GB, 2),
 )
 ENCLOSURE = Enclosure(
     id="switch",
