@@ -13,17 +13,29 @@ from optimizer.verify import Certificate
 LAW_OF: dict[str, Law] = {law.row: law for law in LAWS}
 PRICELESS = 1e-6  # USD: below this a price is rounding
 NEGOTIABLE = {
-    "power": "raise facility.power", "rack_space": "raise facility.rack_units",
-    "budget": "raise facility.budget", "supply": "raise hardware.servers.*.supply",
-    "server_maximum": "raise hardware.servers.*.max", "server_minimum": "lower hardware.servers.*.min",
-    "ttft_attainment": "raise classes.*.slo.ttft, or lower attainment", "tier_ceiling": "raise tiers.*.max_bytes",
-    "tier_floor": "lower tiers.*.min_bytes", "user": "relax the row under limits",
-    "max_builds": "raise hardware.max_builds", "spare_servers": "lower hardware.spares",
+    "power": "raise facility.power",
+    "rack_space": "raise facility.rack_units",
+    "budget": "raise facility.budget",
+    "supply": "raise hardware.servers.*.supply",
+    "server_maximum": "raise hardware.servers.*.max",
+    "server_minimum": "lower hardware.servers.*.min",
+    "ttft_attainment": "raise classes.*.slo.ttft, or lower attainment",
+    "tier_ceiling": "raise tiers.*.max_bytes",
+    "tier_floor": "lower tiers.*.min_bytes",
+    "user": "relax the row under limits",
+    "max_builds": "raise hardware.max_builds",
+    "spare_servers": "lower hardware.spares",
 }
 """Row families a planner can give way on, and how."""
 BOOKKEEPING = {
-    "route_hits", "contexts_only_sink", "contexts_split", "context_entry", "build_chosen", "one_age_per_lru_tier",
-    "drives_replaced", "owned_used_limit",
+    "route_hits",
+    "contexts_only_sink",
+    "contexts_split",
+    "context_entry",
+    "build_chosen",
+    "one_age_per_lru_tier",
+    "drives_replaced",
+    "owned_used_limit",
 }
 """Row families that say what words mean, not what there is too little of: no limit of a facility."""
 
@@ -48,32 +60,47 @@ def _bindings(compiled: Compiled, priced: Outcome, certificate: Certificate) -> 
     for i, constraint in enumerate(compiled.constraints):
         price = -float(priced.duals.row[i])
         law = LAW_OF.get(constraint.parent_component().name)
-        if law is None or law.row in BOOKKEEPING or abs(price) < PRICELESS or lp.row_lower[i] == lp.row_upper[i]:
+        if (
+            law is None
+            or law.row in BOOKKEEPING
+            or abs(price) < PRICELESS
+            or lp.row_lower[i] == lp.row_upper[i]
+        ):
             continue
         name = row_name(constraint)
         activity = stated.get(name)
         have, need = (
-            (activity.have / law.size, activity.need / law.size) if activity
+            (activity.have / law.size, activity.need / law.size)
+            if activity
             else (float(priced.row_activity[i]), float(lp.row_upper[i]))
         )
         yield Binding(
-            row=name, law=law.row, have=have, need=need, unit=law.unit, price_usd=price, price_means=law.price,
+            row=name,
+            law=law.row,
+            have=have,
+            need=need,
+            unit=law.unit,
+            price_usd=price,
+            price_means=law.price,
         )
 
 
 def shortfalls(compiled: Compiled, options: SolveOptions) -> tuple[Shortfall, ...]:
     """Have, need and the smallest fix of every conflict at once, on rows a planner can give way on."""
-    allowed = [
-        i for i, c in enumerate(compiled.constraints) if c.parent_component().name in NEGOTIABLE
-    ]
+    allowed = [i for i, c in enumerate(compiled.constraints) if c.parent_component().name in NEGOTIABLE]
     found = []
     for slack in elastic(compiled.lp, allowed, options):
         constraint = compiled.constraints[slack.row]
         family = constraint.parent_component().name
         law = LAW_OF[family]
         sign = -1.0 if family in ("ttft_attainment", "server_minimum", "tier_floor") else 1.0
-        found.append(Shortfall(
-            row=row_name(constraint), have=sign * slack.have, need=sign * slack.need, unit=law.unit,
-            fix=f"{NEGOTIABLE.get(family, 'relax this row')} by {slack.slack:,.4g} {law.unit}",
-        ))
+        found.append(
+            Shortfall(
+                row=row_name(constraint),
+                have=sign * slack.have,
+                need=sign * slack.need,
+                unit=law.unit,
+                fix=f"{NEGOTIABLE.get(family, 'relax this row')} by {slack.slack:,.4g} {law.unit}",
+            )
+        )
     return tuple(found)

@@ -7,6 +7,7 @@ sqrt(n/V) costs nothing. A store that holds nothing yet is priced as if each of 
 from __future__ import annotations
 
 import math
+
 from optimizer.formulation import Model
 from optimizer.formulation.capacity import domains, occupancy
 from optimizer.formulation.readback import value
@@ -27,11 +28,13 @@ def first_guess(instance: Instance) -> Instance:
     for d in instance.decodes:
         running.setdefault(d.pool, []).append(math.sqrt(d.square))
     stores = {
-        s.id: slope for s in instance.stores
+        s.id: slope
+        for s in instance.stores
         if s.id in sizes and (slope := _full(instance, _domain_bytes(instance, s), sizes[s.id]))
     }
     pools = {
-        p.id: slope for p in instance.pools
+        p.id: slope
+        for p in instance.pools
         if p.id in running and (slope := _full(instance, p.room, running[p.id]))
     }
     return instance.with_slopes(stores, pools)
@@ -52,7 +55,9 @@ def _domain_bytes(instance: Instance, store: Store) -> float:
         e = next(e for e in instance.enclosures if e.id == store.scope)
         return e.module_bytes * e.module_slots
     worth = "dram_usable" if store.tier in (Tier.DRAM, Tier.DRAM_POOL) else "nvme_usable"
-    mine = [b for b in instance.builds if store.scope in (b.sku, "facility") and (b.sku or b.tier is store.tier)]
+    mine = [
+        b for b in instance.builds if store.scope in (b.sku, "facility") and (b.sku or b.tier is store.tier)
+    ]
     return max((getattr(b, worth) for b in mine), default=0.0)
 
 
@@ -62,9 +67,11 @@ def touching(model: Model) -> tuple[Instance, float]:
     instance = model.instance
     stores = {s.id: _next(s.slope, *_store(model, s)) for s in instance.stores if s.slope}
     pools = {p.id: _next(p.slope, *_pool(model, p)) for p in instance.pools if p.slope}
-    before = {x.id: x.slope for x in (*instance.stores, *instance.pools)}
+    before = {s.id: s.slope for s in instance.stores} | {p.id: p.slope for p in instance.pools}
     moves = [abs(after / before[name] - 1) for name, (after, used) in (stores | pools).items() if used]
-    moved = instance.with_slopes({k: v for k, (v, _) in stores.items()}, {k: v for k, (v, _) in pools.items()})
+    moved = instance.with_slopes(
+        {k: v for k, (v, _) in stores.items()}, {k: v for k, (v, _) in pools.items()}
+    )
     return moved, max(moves, default=0.0)
 
 

@@ -50,7 +50,11 @@ class Candidate:
 
 
 def plan(
-    loaded: Loaded, catalog: Catalog, options: SolveOptions, *, watch: Watch | None = None,
+    loaded: Loaded,
+    catalog: Catalog,
+    options: SolveOptions,
+    *,
+    watch: Watch | None = None,
     interrupt: Interrupt | None = None,
 ) -> Result:
     """Solve a workload: rounds of search, exact check, reasons.
@@ -64,7 +68,13 @@ def plan(
     except Unmeetable as unmeetable:
         placed = [loaded.document.placed(p) for p in unmeetable.problems]
         lacks = tuple(
-            Shortfall(row=f"{p.where} {p.path}".strip(), have=None, need=None, unit="", fix=f"{p.message}; {p.remedy}")
+            Shortfall(
+                row=f"{p.where} {p.path}".strip(),
+                have=None,
+                need=None,
+                unit="",
+                fix=f"{p.message}; {p.remedy}",
+            )
             for p in placed
         )
         return _result(loaded, options, clock, status="infeasible", infeasible=lacks)
@@ -75,7 +85,11 @@ def plan(
 
 
 def improve(
-    instance: Instance, options: SolveOptions, clock: Clock, *, watch: Watch | None = None,
+    instance: Instance,
+    options: SolveOptions,
+    clock: Clock,
+    *,
+    watch: Watch | None = None,
     interrupt: Interrupt | None = None,
 ) -> tuple[Candidate | None, list[Round], tuple[Compiled, Outcome]]:
     """Rounds: solve, check, move the margins' touching points to the layout, until they settle.
@@ -91,8 +105,14 @@ def improve(
         began = clock.elapsed
         start = best.outcome.x if best else None
         outcome = search(
-            ready.compiled.lp, options, clock, f"round {len(rounds) + 1}", start=start,
-            known_bound=ready.bound, watch=watch, interrupt=interrupt,
+            ready.compiled.lp,
+            options,
+            clock,
+            f"round {len(rounds) + 1}",
+            start=start,
+            known_bound=ready.bound,
+            watch=watch,
+            interrupt=interrupt,
         )
         rounds.append(_round(len(rounds) + 1, outcome))
         failed = (ready.compiled, outcome)
@@ -164,8 +184,11 @@ def _size(compiled: Compiled) -> Size:
 def _round(number: int, outcome: Outcome) -> Round:
     known = outcome.x is not None
     return Round(
-        what=f"round {number}", status=outcome.status.name.lower(), objective_usd=outcome.objective if known else None,
-        bound_usd=outcome.bound if abs(outcome.bound) < 1e300 else 0.0, gap=outcome.gap if known else None,
+        what=f"round {number}",
+        status=outcome.status.name.lower(),
+        objective_usd=outcome.objective if known else None,
+        bound_usd=outcome.bound if abs(outcome.bound) < 1e300 else 0.0,
+        gap=outcome.gap if known else None,
         seconds=outcome.seconds,
     )
 
@@ -178,12 +201,23 @@ def _without_layout(
     patient = replace(options, time_limit=max(10.0, options.time_limit))
     if outcome.status is Status.INFEASIBLE and is_infeasible(compiled.lp, patient):
         return _result(
-            loaded, options, clock, status="infeasible", infeasible=shortfalls(compiled, patient), rounds=rounds,
+            loaded,
+            options,
+            clock,
+            status="infeasible",
+            infeasible=shortfalls(compiled, patient),
+            rounds=rounds,
             size=_size(compiled),
         )
     status = "interrupted" if outcome.status is Status.INTERRUPTED else "limit"
     return _result(
-        loaded, options, clock, status=status, rounds=rounds, bound=outcome.bound, size=_size(compiled),
+        loaded,
+        options,
+        clock,
+        status=status,
+        rounds=rounds,
+        bound=outcome.bound,
+        size=_size(compiled),
         notes=("no layout was found in time: raise --time-limit", *outcome.notes),
     )
 
@@ -194,17 +228,29 @@ def _with_layout(
     cost, bound = best.layout.objective_usd, min(best.outcome.bound, best.layout.objective_usd)
     certificate = best.certificate
     return _result(
-        loaded, options, clock, status=best.outcome.status.name.lower(), instance=best.model.instance,
-        objective=cost, bound=bound, gap=max(0.0, (cost - bound) / abs(cost)) if cost else 0.0,
-        checks=Checks(exact=ExactCheck(
-            passed=certificate.passed, rows_checked=certificate.rows_checked,
-            worst_relative_excess=certificate.worst, recomputed_usd=certificate.recomputed_usd,
-            violations=tuple(str(v) for v in certificate.violations),
-        )),
-        layout=layout_out(best.model, best.layout), costs=costs_out(best.model, best.layout),
+        loaded,
+        options,
+        clock,
+        status=best.outcome.status.name.lower(),
+        instance=best.model.instance,
+        objective=cost,
+        bound=bound,
+        gap=max(0.0, (cost - bound) / abs(cost)) if cost else 0.0,
+        checks=Checks(
+            exact=ExactCheck(
+                passed=certificate.passed,
+                rows_checked=certificate.rows_checked,
+                worst_relative_excess=certificate.worst,
+                recomputed_usd=certificate.recomputed_usd,
+                violations=tuple(str(v) for v in certificate.violations),
+            )
+        ),
+        layout=layout_out(best.model, best.layout),
+        costs=costs_out(best.model, best.layout),
         per_million_tokens=tokens_out(best.model, best.layout),
         binding=bindings(best.compiled, best.priced, certificate),
-        notes=(*_tier_notes(best), *best.outcome.notes, *best.priced.notes), rounds=rounds,
+        notes=(*_tier_notes(best), *best.outcome.notes, *best.priced.notes),
+        rounds=rounds,
         size=_size(best.compiled),
     )
 
@@ -212,7 +258,8 @@ def _with_layout(
 def _tier_notes(best: Candidate) -> tuple[str, ...]:
     """Buying no tier is an answer, and so is saying which."""
     used = {
-        best.model.tables.stores[row.store].tier for row in best.layout.stores
+        best.model.tables.stores[row.store].tier
+        for row in best.layout.stores
         if row.used_bytes > 0 and row.store.split("@")[0] != Tier.HBM.value
     }
     offered = {s.tier for s in best.model.instance.stores if s.tier is not Tier.HBM}
@@ -223,28 +270,54 @@ def _tier_notes(best: Candidate) -> tuple[str, ...]:
 
 
 def _result(
-    loaded: Loaded, options: SolveOptions, clock: Clock, *, status: str, instance: Instance | None = None,
-    objective: float | None = None, bound: float | None = None, gap: float | None = None, **parts: object,
+    loaded: Loaded,
+    options: SolveOptions,
+    clock: Clock,
+    *,
+    status: str,
+    instance: Instance | None = None,
+    objective: float | None = None,
+    bound: float | None = None,
+    gap: float | None = None,
+    **parts: object,
 ) -> Result:
     empty: dict[str, object] = {
-        "checks": Checks(exact=None), "layout": None, "costs": (), "per_million_tokens": (), "binding": (),
-        "infeasible": (), "notes": (), "rounds": (), "size": None,
+        "checks": Checks(exact=None),
+        "layout": None,
+        "costs": (),
+        "per_million_tokens": (),
+        "binding": (),
+        "infeasible": (),
+        "notes": (),
+        "rounds": (),
+        "size": None,
     }
     settings = {"gap": options.gap, "time_limit": options.time_limit, "threads": options.threads}
-    return Result.model_validate({
-        **empty, **parts, "rounds": tuple(parts.get("rounds", ())),  # type: ignore[arg-type]
-        "name": loaded.workload.name, "status": status, "objective_usd": objective,
-        "bound_usd": bound if bound is not None and abs(bound) < 1e300 else None, "gap": gap,
-        "seconds": clock.elapsed, "horizon_s": loaded.workload.economics.horizon, "allocation_rule": RULE,
-        "warnings": instance.warnings if instance else (),
-        "assumptions": tuple(
-            AssumptionOut(name=a.name, value=a.value, source=a.source, basis=a.basis)
-            for a in (instance.assumptions if instance else ())
-        ),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}},
-        "options": settings, "seed": options.seed, "input_sha256": loaded.digest,
-        "instance_sha256": instance.digest() if instance else "",
-    })
+    return Result.model_validate(
+        {
+            **empty,
+            **parts,
+            "rounds": tuple(parts.get("rounds", ())),  # type: ignore[arg-type]
+            "name": loaded.workload.name,
+            "status": status,
+            "objective_usd": objective,
+            "bound_usd": bound if bound is not None and abs(bound) < 1e300 else None,
+            "gap": gap,
+            "seconds": clock.elapsed,
+            "horizon_s": loaded.workload.economics.horizon,
+            "allocation_rule": RULE,
+            "warnings": instance.warnings if instance else (),
+            "assumptions": tuple(
+                AssumptionOut(name=a.name, value=a.value, source=a.source, basis=a.basis)
+                for a in (instance.assumptions if instance else ())
+            ),
+            "versions": {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}},
+            "options": settings,
+            "seed": options.seed,
+            "input_sha256": loaded.digest,
+            "instance_sha256": instance.digest() if instance else "",
+        }
+    )
 
 
 def _version(name: str) -> str:

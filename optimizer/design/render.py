@@ -26,10 +26,14 @@ MILLION = 1e6
 def layout_out(model: Model, layout: Layout) -> LayoutOut:
     """Everything that is bought and how it runs."""
     return LayoutOut(
-        servers=tuple(_servers(model, layout)), owned_used={o.sku: o.used for o in layout.owned},
-        cxl=tuple(_cxl(model, layout)), tiers=_tiers(model, layout), pools=tuple(_pools(model, layout)),
+        servers=tuple(_servers(model, layout)),
+        owned_used={o.sku: o.used for o in layout.owned},
+        cxl=tuple(_cxl(model, layout)),
+        tiers=_tiers(model, layout),
+        pools=tuple(_pools(model, layout)),
         options={row.model: row.option.split(":", 1)[1] for row in layout.options},
-        placement=tuple(_placement(model, layout)), flows=tuple(_flows(model, layout)),
+        placement=tuple(_placement(model, layout)),
+        flows=tuple(_flows(model, layout)),
     )
 
 
@@ -38,11 +42,22 @@ def _servers(model: Model, layout: Layout) -> list[Servers]:
     for row in layout.servers:
         b = model.tables.builds[row.build]
         sku = model.tables.skus.get(b.sku or "")
-        found.append(Servers(
-            build=b.id, server=b.server, accelerator=sku.accelerator if sku else None,
-            accelerators=sku.gpus * row.count if sku else 0, count=row.count, spare=row.spare, dimms=b.dimms,
-            dram_bytes=b.dram_bytes, drive=b.drive, drives=b.drives, nvme_bytes=b.nvme_bytes, usd=row.usd,
-        ))
+        found.append(
+            Servers(
+                build=b.id,
+                server=b.server,
+                accelerator=sku.accelerator if sku else None,
+                accelerators=sku.gpus * row.count if sku else 0,
+                count=row.count,
+                spare=row.spare,
+                dimms=b.dimms,
+                dram_bytes=b.dram_bytes,
+                drive=b.drive,
+                drives=b.drives,
+                nvme_bytes=b.nvme_bytes,
+                usd=row.usd,
+            )
+        )
     return found
 
 
@@ -50,9 +65,14 @@ def _cxl(model: Model, layout: Layout) -> list[CxlPool]:
     cards = {e.id: e for e in model.instance.enclosures}
     return [
         CxlPool(
-            enclosure=row.enclosure, enclosures=row.enclosures, modules=row.modules,
-            module=cards[row.enclosure].module, bytes=row.modules * cards[row.enclosure].module_bytes,
-            hosts={h.sku: h.hosts for h in row.hosts}, adapters=sum(h.adapters for h in row.hosts), usd=row.usd,
+            enclosure=row.enclosure,
+            enclosures=row.enclosures,
+            modules=row.modules,
+            module=cards[row.enclosure].module,
+            bytes=row.modules * cards[row.enclosure].module_bytes,
+            hosts={h.sku: h.hosts for h in row.hosts},
+            adapters=sum(h.adapters for h in row.hosts),
+            usd=row.usd,
         )
         for row in layout.cxl
     ]
@@ -62,10 +82,16 @@ def _tiers(model: Model, layout: Layout) -> dict[str, TierAccount]:
     sums: dict[str, list[float]] = {tier.value: [0.0] * 6 for tier in Tier}
     for row in layout.stores:
         total = sums[model.tables.stores[row.store].tier.value]
-        for k, number in enumerate((
-            row.installed_bytes, row.usable_bytes, row.used_bytes, row.margin_bytes, row.read_bytes_s,
-            row.write_bytes_s,
-        )):
+        for k, number in enumerate(
+            (
+                row.installed_bytes,
+                row.usable_bytes,
+                row.used_bytes,
+                row.margin_bytes,
+                row.read_bytes_s,
+                row.write_bytes_s,
+            )
+        ):
             total[k] += number
     for pool in layout.pools:  # running sequences of decode pools live in HBM that no idle context can use
         p = model.tables.pools[pool.pool]
@@ -75,7 +101,11 @@ def _tiers(model: Model, layout: Layout) -> dict[str, TierAccount]:
             sums["hbm"][2] += pool.running_bytes
     return {
         tier: TierAccount(
-            installed_bytes=v[0], usable_bytes=v[1], used_bytes=v[2], margin_bytes=v[3], read_bytes_s=v[4],
+            installed_bytes=v[0],
+            usable_bytes=v[1],
+            used_bytes=v[2],
+            margin_bytes=v[3],
+            read_bytes_s=v[4],
             write_bytes_s=v[5],
         )
         for tier, v in sums.items()
@@ -86,11 +116,22 @@ def _pools(model: Model, layout: Layout) -> list[PoolOut]:
     found = []
     for row in layout.pools:
         p = model.tables.pools[row.pool]
-        found.append(PoolOut(
-            pool=p.id, model=p.model, option=p.option.split(":", 1)[1], server=p.sku, role=p.role.value,
-            lane=p.lane, instances=row.instances, gpus_per_instance=p.gpus, iteration_ms=p.iteration * 1e3,
-            prefill_busy=row.prefill_busy, sequences=row.sequences, running_bytes=row.running_bytes,
-        ))
+        found.append(
+            PoolOut(
+                pool=p.id,
+                model=p.model,
+                option=p.option.split(":", 1)[1],
+                server=p.sku,
+                role=p.role.value,
+                lane=p.lane,
+                instances=row.instances,
+                gpus_per_instance=p.gpus,
+                iteration_ms=p.iteration * 1e3,
+                prefill_busy=row.prefill_busy,
+                sequences=row.sequences,
+                running_bytes=row.running_bytes,
+            )
+        )
     return found
 
 
@@ -101,11 +142,21 @@ def _placement(model: Model, layout: Layout) -> list[Placement]:
         slot = bucket.slots[p.slot - 1]
         home = model.tables.locations.get(p.home)
         serve = model.tables.locations[p.serve]
-        found.append(Placement(
-            cls=bucket.cls, bucket=bucket.id, context_tokens=bucket.tokens, age_from_s=slot.start,
-            age_to_s=slot.end, tier=serve.tier.value, home=(home or serve).tier.value, location=p.serve,
-            home_location=p.home, share=p.share, bytes=p.serve_bytes + p.home_bytes,
-        ))
+        found.append(
+            Placement(
+                cls=bucket.cls,
+                bucket=bucket.id,
+                context_tokens=bucket.tokens,
+                age_from_s=slot.start,
+                age_to_s=slot.end,
+                tier=serve.tier.value,
+                home=(home or serve).tier.value,
+                location=p.serve,
+                home_location=p.home,
+                share=p.share,
+                bytes=p.serve_bytes + p.home_bytes,
+            )
+        )
     return found
 
 
@@ -137,9 +188,15 @@ def tokens_out(model: Model, layout: Layout) -> tuple[TokenPrice, ...]:
             kind: bill.usd[kind] / bill.tokens[kind] * MILLION if bill.tokens[kind] else None
             for kind in ("cached", "missed", "output")
         }
-        found.append(TokenPrice(
-            cls=cls, cached=price["cached"], missed=price["missed"], output=price["output"],
-            cached_mtok=bill.tokens["cached"] / MILLION, missed_mtok=bill.tokens["missed"] / MILLION,
-            output_mtok=bill.tokens["output"] / MILLION,
-        ))
+        found.append(
+            TokenPrice(
+                cls=cls,
+                cached=price["cached"],
+                missed=price["missed"],
+                output=price["output"],
+                cached_mtok=bill.tokens["cached"] / MILLION,
+                missed_mtok=bill.tokens["missed"] / MILLION,
+                output_mtok=bill.tokens["output"] / MILLION,
+            )
+        )
     return tuple(found)

@@ -46,8 +46,15 @@ class Clock:
 
 
 def search(
-    lp: LinearProgram, options: SolveOptions, clock: Clock, stage: str, *, start: Floats | None = None,
-    known_bound: float = -math.inf, watch: Watch | None = None, interrupt: Interrupt | None = None,
+    lp: LinearProgram,
+    options: SolveOptions,
+    clock: Clock,
+    stage: str,
+    *,
+    start: Floats | None = None,
+    known_bound: float = -math.inf,
+    watch: Watch | None = None,
+    interrupt: Interrupt | None = None,
 ) -> Outcome:
     """Solve to the gap or the time left. `known_bound` is one proven for `lp` itself (its relaxation)."""
 

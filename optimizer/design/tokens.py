@@ -6,12 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from optimizer.formulation import Model
-from optimizer.instance import Case, Layout, Role, Tier
+from optimizer.instance import Case, Layout, Path, Role, Tier
 
 RULE = (
-    "CXL pools and nodes go to the classes by the bytes they hold there. Everything else (accelerator servers "
-    "with their memory, drives, power, space and upkeep) goes to pools by the accelerators they take, idle "
-    "accelerators spread over the pools of their kind. Inside a pool the cost goes by busy "
+    "CXL pools and nodes go to the classes by the bytes they hold there. Everything else (accelerator "
+    "servers with their memory, drives, power, space and upkeep) goes to pools by the accelerators they "
+    "take, idle accelerators spread over the pools of their kind. Inside a pool the cost goes by busy "
     "instance-seconds: of a hit, what its new tokens would take without a prefix is for missed tokens, the "
     "rest for cached tokens; decoding is for output tokens. An idle prefill pool is for cached tokens, whose "
     "memory it is. Tokens are those of the horizon at the mean rate. Sums to the total."
@@ -48,7 +48,7 @@ def _tokens(model: Model, layout: Layout, found: dict[str, Bill]) -> None:
         found[cls.id].tokens["output"] = cls.mean_rate * seconds * cls.output_tokens
 
 
-def _paths(model: Model) -> dict:
+def _paths(model: Model) -> dict[tuple[str, str, str, str], Path]:
     return {(p.stream, p.case.value, p.location or "", p.pool): p for p in model.instance.paths}
 
 
@@ -93,7 +93,9 @@ def _pool_dollars(model: Model, layout: Layout, found: dict[str, Bill], usd: flo
         cost = used[pool.sku] * scale * pool.gpus * row.instances / gpus[pool.sku]
         prefill = {Role.PREFILL: 1.0, Role.DECODE: 0.0, Role.MIXED: pool.prefill_share}[pool.role]
         _split(found, cost * prefill, _prefill_weights(model, layout, row.pool), pool.model, model, "cached")
-        _split(found, cost * (1 - prefill), _decode_weights(model, layout, row.pool), pool.model, model, "output")
+        _split(
+            found, cost * (1 - prefill), _decode_weights(model, layout, row.pool), pool.model, model, "output"
+        )
 
 
 def _prefill_weights(model: Model, layout: Layout, pool: str) -> dict[tuple[str, str], float]:
@@ -117,7 +119,12 @@ def _decode_weights(model: Model, layout: Layout, pool: str) -> dict[tuple[str, 
 
 
 def _split(
-    found: dict[str, Bill], usd: float, weights: dict[tuple[str, str], float], name: str, model: Model, idle: str
+    found: dict[str, Bill],
+    usd: float,
+    weights: dict[tuple[str, str], float],
+    name: str,
+    model: Model,
+    idle: str,
 ) -> None:
     """usd over (class, kind) by weight; without any, over the model's classes by their rate."""
     if not sum(weights.values()):

@@ -7,14 +7,30 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 
-from optimizer.formulation import capacity, choice, facility, latency, objective, routing, sinking, time, traffic
+from optimizer.formulation import (
+    capacity,
+    choice,
+    facility,
+    latency,
+    objective,
+    routing,
+    sinking,
+    time,
+    traffic,
+)
 from optimizer.formulation.law import Law
 from optimizer.formulation.model import Model
 from optimizer.formulation.readback import read_back
 from optimizer.instance import Instance
 
 LAWS: tuple[Law, ...] = (
-    *routing.LAWS, *sinking.LAWS, *choice.LAWS, *time.LAWS, *capacity.LAWS, *traffic.LAWS, *latency.LAWS,
+    *routing.LAWS,
+    *sinking.LAWS,
+    *choice.LAWS,
+    *time.LAWS,
+    *capacity.LAWS,
+    *traffic.LAWS,
+    *latency.LAWS,
     *facility.LAWS,
 )
 

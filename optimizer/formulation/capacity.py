@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from optimizer.formulation.contexts import Term, Terms
 from optimizer.formulation.law import law
-from optimizer.formulation.model import GB, Model, Rows, Terms
+from optimizer.formulation.model import GB, Model, Rows
 from optimizer.instance import Role, Store, Tier
 
 
 def shared_prefixes(model: Model, store: Store) -> Terms:
     """Bytes of the shared prefixes held for good at a store: once per domain of its scope."""
-    terms: list = []
+    terms: list[Term] = []
     for prefix in model.tables.prefixes.get(store.id, []):
         fills = [p for p in model.tables.pools_of_option.get(prefix.option, []) if p.role is not Role.DECODE]
         if prefix.per == "once":
@@ -40,7 +42,7 @@ def supply(model: Model, store: Store, worth: str) -> Terms:
     return model.in_use(machines(model, store), columns[store.tier][worth])
 
 
-def machines(model: Model, store: Store) -> list:
+def machines(model: Model, store: Store) -> list[Any]:
     """The builds whose memory or drives make up a store."""
     if store.scope in model.tables.skus:
         return model.tables.builds_of.get(store.scope, [])
@@ -62,8 +64,8 @@ def domains(model: Model, store: Store) -> Terms:
 
 def occupancy(model: Model, store: Store) -> tuple[Terms, Terms]:
     """Mean bytes of the idle contexts at a store, and their variance psi x rate x time x E[bytes^2]."""
-    mean: list = []
-    variance: list = []
+    mean: list[Term] = []
+    variance: list[Term] = []
     for loc in model.tables.locations_of.get(store.id, []):
         mean += model.resident(loc.id, "bytes")
         variance += [(model.instance.dispersion * c, v) for c, v in model.resident(loc.id, "square")]
@@ -98,7 +100,8 @@ def tier_capacity(model: Model, rows: Rows) -> None:
         mean, variance = occupancy(model, store)
         margin = model.margin(variance, domains(model, store), store.slope)
         rows.at_most(
-            store.id, [*mean, *margin, *other_use(model, store)],
+            store.id,
+            [*mean, *margin, *other_use(model, store)],
             supply(model, store, "usable"),
         )
 
@@ -118,10 +121,11 @@ def other_use(model: Model, store: Store) -> Terms:
     return prefixes
 
 
-def _decoding(model: Model, pools: list, weigh: str) -> Terms:
+def _decoding(model: Model, pools: list[Any], weigh: str) -> Terms:
     return [
         (d.sequences * getattr(d, weigh), model.pyomo.decode[d.bucket, d.pool])
-        for p in pools for d in model.tables.decodes.get(p.id, [])
+        for p in pools
+        for d in model.tables.decodes.get(p.id, [])
     ]
 
 
@@ -135,13 +139,15 @@ def one_age_per_lru_tier(model: Model, rows: Rows) -> None:
     for tier in sorted({s.tier.value for s in model.instance.stores if s.lru}):
         for bucket in model.instance.buckets:
             kept = [
-                h for o in model.instance.options
+                h
+                for o in model.instance.options
                 for h in model.tables.holdings.get((o.id, bucket.id), [])
                 if tier in (tier_of[h.serve], tier_of.get(h.home))
             ]
             for j in range(1, len(bucket.slots) + 1) if kept else ():
                 rows.equal(
-                    (tier, bucket.id, j), [t for h in kept for t in model.contexts.slot(h, j)],
+                    (tier, bucket.id, j),
+                    [t for h in kept for t in model.contexts.slot(h, j)],
                     [(1.0, model.pyomo.lru_share[tier, j])],
                 )
 
@@ -152,7 +158,9 @@ def installed(model: Model, tier: Tier) -> Terms:
         return [(e.module_bytes, model.pyomo.modules[e.id, model.t]) for e in model.instance.enclosures]
     worth = "dram_bytes" if tier in (Tier.DRAM, Tier.DRAM_POOL) else "nvme_bytes"
     nodes = {Tier.DRAM_POOL, Tier.STORAGE}
-    builds = model.tables.nodes_of.get(tier, []) if tier in nodes else [b for b in model.instance.builds if b.sku]
+    builds = (
+        model.tables.nodes_of.get(tier, []) if tier in nodes else [b for b in model.instance.builds if b.sku]
+    )
     return [(getattr(b, worth), model.pyomo.servers[b.id, model.t]) for b in builds]
 
 

@@ -25,7 +25,8 @@ def build_chosen(model: Model, rows: Rows) -> None:
     """
     for b in model.instance.builds:
         rows.at_most(
-            (b.id, model.t), [(1.0, model.pyomo.servers[b.id, model.t])],
+            (b.id, model.t),
+            [(1.0, model.pyomo.servers[b.id, model.t])],
             [(float(b.maximum), model.pyomo.chosen[b.id, model.t])],
         )
 
@@ -39,7 +40,8 @@ def max_builds(model: Model, rows: Rows) -> None:
     kinds = {**model.tables.builds_of, **{tier.value: b for tier, b in model.tables.nodes_of.items()}}
     for kind, builds in kinds.items():
         rows.at_most(
-            (kind, model.t), [(1.0, model.pyomo.chosen[b.id, model.t]) for b in builds],
+            (kind, model.t),
+            [(1.0, model.pyomo.chosen[b.id, model.t]) for b in builds],
             constant=float(model.instance.limits.max_builds),
         )
 
@@ -81,7 +83,8 @@ def servers_of_sku_total(model: Model, rows: Rows) -> None:
     for sku in model.instance.skus:
         builds = model.tables.builds_of.get(sku.id, [])
         rows.equal(
-            (sku.id, model.t), [(1.0, model.pyomo.servers_of_sku[sku.id, model.t])],
+            (sku.id, model.t),
+            [(1.0, model.pyomo.servers_of_sku[sku.id, model.t])],
             [(1.0, model.pyomo.servers[b.id, model.t]) for b in builds],
         )
 
@@ -93,7 +96,8 @@ def servers_in_all_total(model: Model, rows: Rows) -> None:
     servers_in_all = sum_s servers_of_sku[s]   [servers]
     """
     rows.equal(
-        model.t, [(1.0, model.pyomo.servers_in_all[model.t])],
+        model.t,
+        [(1.0, model.pyomo.servers_in_all[model.t])],
         [(1.0, model.pyomo.servers_of_sku[s.id, model.t]) for s in model.instance.skus],
     )
 
@@ -107,12 +111,19 @@ def accelerators_of_model_total(model: Model, rows: Rows) -> None:
     for name in model.instance.models:
         pools = [p for p in model.instance.pools if p.model == name]
         rows.equal(
-            (name, model.t), [(1.0, model.pyomo.accelerators_of_model[name, model.t])],
+            (name, model.t),
+            [(1.0, model.pyomo.accelerators_of_model[name, model.t])],
             model.count(pools, "gpus"),
         )
 
 
 LAWS = (
-    one_option, build_chosen, max_builds, spare_servers, instances_fit_servers,
-    servers_of_sku_total, servers_in_all_total, accelerators_of_model_total,
+    one_option,
+    build_chosen,
+    max_builds,
+    spare_servers,
+    instances_fit_servers,
+    servers_of_sku_total,
+    servers_in_all_total,
+    accelerators_of_model_total,
 )

@@ -18,7 +18,8 @@ import pyomo.environ as pyo
 from optimizer.formulation.tables import Tables
 from optimizer.instance import Holding, Instance, Policy
 
-Terms = Sequence[tuple[float, Any]]
+Term = tuple[float, Any]
+Terms = Sequence[Term]
 
 
 class Contexts:

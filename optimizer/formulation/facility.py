@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from optimizer.formulation.capacity import installed
+from optimizer.formulation.contexts import Terms
 from optimizer.formulation.law import law
-from optimizer.formulation.model import KW, Model, Rows, Terms, scaled
+from optimizer.formulation.model import KW, Model, Rows, scaled
 from optimizer.formulation.tables import group
 from optimizer.instance import Enclosure, Tier
 
@@ -16,7 +17,11 @@ def _parts(model: Model, enclosure: Enclosure, worth: tuple[float, float, float]
     per_enclosure, per_module, per_adapter = worth
     m, t = model.pyomo, model.t
     adapters = [(per_adapter, v) for (e, _, _), v in m.adapters.items() if e == enclosure.id]
-    return [(per_enclosure, m.enclosures[enclosure.id, t]), (per_module, m.modules[enclosure.id, t]), *adapters]
+    return [
+        (per_enclosure, m.enclosures[enclosure.id, t]),
+        (per_module, m.modules[enclosure.id, t]),
+        *adapters,
+    ]
 
 
 def _machines(model: Model, worth: str) -> Terms:
@@ -61,7 +66,8 @@ def budget(model: Model, rows: Rows) -> None:
         parts = [t for e in model.instance.enclosures for t in _parts(model, e, e.capex_usd)]
         saved = [
             (-s.owned_saving_usd, model.pyomo.owned_used[s.id, model.t])
-            for s in model.instance.skus if s.owned
+            for s in model.instance.skus
+            if s.owned
         ]
         rows.at_most(model.t, [*_machines(model, "capex_usd"), *parts, *saved], constant=limit)
 
@@ -141,7 +147,8 @@ def owned_used_limit(model: Model, rows: Rows) -> None:
     for s in model.instance.skus:
         if s.owned:
             rows.at_most(
-                (s.id, model.t), [(1.0, model.pyomo.owned_used[s.id, model.t])],
+                (s.id, model.t),
+                [(1.0, model.pyomo.owned_used[s.id, model.t])],
                 [(1.0, model.pyomo.servers_of_sku[s.id, model.t])],
             )
 
@@ -151,12 +158,15 @@ def _quantity(model: Model, name: str) -> Terms:
     kind, _, item = name.partition(".")
     if kind == "servers":
         return [
-            (1.0, model.pyomo.servers[b.id, model.t]) for b in model.instance.builds if item in (b.server, b.sku)
+            (1.0, model.pyomo.servers[b.id, model.t])
+            for b in model.instance.builds
+            if item in (b.server, b.sku)
         ]
     if kind == "accelerators":
         return [
             (float(s.gpus), model.pyomo.servers_of_sku[s.id, model.t])
-            for s in model.instance.skus if item in (s.id, s.accelerator)
+            for s in model.instance.skus
+            if item in (s.id, s.accelerator)
         ]
     if kind == "power":
         return _power(model)
@@ -183,5 +193,14 @@ def user(model: Model, rows: Rows) -> None:
 
 
 LAWS = (
-    power, rack_space, budget, supply, server_maximum, server_minimum, node_limits, minimum_order, owned_used_limit, user,
+    power,
+    rack_space,
+    budget,
+    supply,
+    server_maximum,
+    server_minimum,
+    node_limits,
+    minimum_order,
+    owned_used_limit,
+    user,
 )

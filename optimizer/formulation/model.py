@@ -86,24 +86,28 @@ class Model:
         t = self.t
         buckets = self.tables.buckets
         m.servers = pyo.Var(
-            [(b.id, t) for b in inst.builds], domain=pyo.NonNegativeIntegers,
+            [(b.id, t) for b in inst.builds],
+            domain=pyo.NonNegativeIntegers,
             bounds=lambda _, u, _t: (0, self.tables.builds[u].maximum),
         )
         m.chosen = pyo.Var([(b.id, t) for b in inst.builds], domain=pyo.Binary)
         m.replaced = pyo.Var([(b.id, t) for b in inst.builds if b.drives], domain=pyo.NonNegativeReals)
         m.owned_used = pyo.Var(
-            [(s.id, t) for s in inst.skus if s.owned], domain=pyo.NonNegativeIntegers,
+            [(s.id, t) for s in inst.skus if s.owned],
+            domain=pyo.NonNegativeIntegers,
             bounds=lambda _, s, _t: (0, self.tables.skus[s].owned),
         )
         m.ordered = pyo.Var([(s.id, t) for s in inst.skus if s.minimum_order > 1], domain=pyo.Binary)
         enclosures = {e.id: e for e in inst.enclosures}
         hosts = [(e.id, s.id, t) for e in inst.enclosures for s in inst.skus if s.free_x16_slots]
         m.enclosures = pyo.Var(
-            [(e, t) for e in enclosures], domain=pyo.NonNegativeIntegers,
+            [(e, t) for e in enclosures],
+            domain=pyo.NonNegativeIntegers,
             bounds=lambda _, e, _t: (enclosures[e].minimum, enclosures[e].maximum),
         )
         m.modules = pyo.Var(
-            [(e, t) for e in enclosures], domain=pyo.NonNegativeIntegers,
+            [(e, t) for e in enclosures],
+            domain=pyo.NonNegativeIntegers,
             bounds=lambda _, e, _t: (0, enclosures[e].module_slots * enclosures[e].maximum),
         )
         m.hosts = pyo.Var(hosts, domain=pyo.NonNegativeIntegers)
@@ -117,8 +121,8 @@ class Model:
         m.path = pyo.Var(range(len(inst.paths)), domain=pyo.NonNegativeReals)
         entries = inst.holdings if inst.policy is Policy.EXCLUSIVE else ()
         m.entry = pyo.Var(
-            [(h, j) for h, hold in enumerate(entries)
-             for j in range(2, len(buckets[hold.bucket].slots) + 1)], bounds=(0, 1),
+            [(h, j) for h, hold in enumerate(entries) for j in range(2, len(buckets[hold.bucket].slots) + 1)],
+            bounds=(0, 1),
         )
         slots = max((len(b.slots) for b in inst.buckets), default=0)
         tiers = sorted({s.tier.value for s in inst.stores if s.lru})
@@ -160,7 +164,11 @@ class Model:
 
     def found(self, option: str, bucket: str, location: str) -> Terms:
         """found[a,w,l]: returns per second that find their context at a location."""
-        return [t for h, weights in self.finders(option, bucket, location) for t in self.contexts.weighted(h, weights)]
+        return [
+            t
+            for h, weights in self.finders(option, bucket, location)
+            for t in self.contexts.weighted(h, weights)
+        ]
 
     def resident(self, location: str, weigh: str) -> Terms:
         """mean_l (weigh="bytes") or V_l/psi ("square"): weight x the rate x time contexts spend there.
@@ -220,7 +228,9 @@ class Model:
     def written_by_option(self, option: str) -> Terms:
         """Bytes per second an option's contexts write to every store but HBM, at the peak."""
         return [
-            term for loc in self.instance.locations if loc.tier is not Tier.HBM
+            term
+            for loc in self.instance.locations
+            if loc.tier is not Tier.HBM
             for term in self.written(loc.id, option=option)
         ]
 
@@ -231,7 +241,10 @@ class Model:
             for loc in self.tables.locations_of.get(store, [])
             for i in self.tables.paths_from.get(loc.id, [])
         ]
-        return [*hits, *(t for p in self.tables.prefixes.get(store, []) if p.reads for t in self._prefix_reads(p))]
+        return [
+            *hits,
+            *(t for p in self.tables.prefixes.get(store, []) if p.reads for t in self._prefix_reads(p)),
+        ]
 
     def _prefix_reads(self, prefix: SharedPrefix) -> Terms:
         """reads x the requests of the class under the option, on pools that the store's scope reaches."""
@@ -240,7 +253,8 @@ class Model:
         pools = [p for p in near if scope not in self.tables.skus or p.sku == scope]
         return [
             (prefix.reads, self.pyomo.path[i])
-            for p in pools for i in self.tables.paths_on.get(p.id, [])
+            for p in pools
+            for i in self.tables.paths_on.get(p.id, [])
             if self.instance.paths[i].cls == prefix.cls
         ]
 
@@ -257,4 +271,3 @@ class Model:
             return []
         half = self.instance.quantile / 2
         return scaled(half * slope, variance) + scaled(half / slope, count)
-

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 
-from optimizer.formulation.model import Model, Terms, linear
+from optimizer.formulation.contexts import Term, Terms
+from optimizer.formulation.model import Model, linear
 from optimizer.instance import CostLine
 
 
@@ -15,7 +16,7 @@ def _usd(lines: tuple[CostLine, ...]) -> float:
 def dollars(model: Model) -> Terms:
     """Cost of every machine, part and replaced drive, less the saving of owned hardware."""
     m, t, inst = model.pyomo, model.t, model.instance
-    terms: list = [(b.usd, m.servers[b.id, t]) for b in inst.builds]
+    terms: list[Term] = [(b.usd, m.servers[b.id, t]) for b in inst.builds]
     terms += [(b.replacement_usd, m.replaced[b.id, t]) for b in inst.builds if b.drives]
     terms += [(-s.owned_saving_usd, m.owned_used[s.id, t]) for s in inst.skus if s.owned]
     for e in inst.enclosures:

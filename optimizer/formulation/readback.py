@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from optimizer.formulation.capacity import domains, installed_at, occupancy, other_use, supply
-from optimizer.formulation.model import Model, Terms
+from optimizer.formulation.contexts import Terms
+from optimizer.formulation.model import Model
 from optimizer.instance import (
     Case,
     CostRow,
@@ -100,11 +101,14 @@ def _read_what_is_found(model: Model) -> None:
             if path.case is Case.HIT and path.location and model.pyomo.path[i].value:
                 by_place[path.location].append(i)
         for place, hits in by_place.items():
-            found = max(0.0, sum(
-                part * model.contexts.value(h, j)
-                for h, part in model.finders(option, stream, place)
-                for j, part in enumerate(part, 1)
-            ))
+            found = max(
+                0.0,
+                sum(
+                    part * model.contexts.value(h, j)
+                    for h, parts in model.finders(option, stream, place)
+                    for j, part in enumerate(parts, 1)
+                ),
+            )
             taken = sum(model.pyomo.path[i].value for i in hits)
             if taken > found:
                 for i in hits:
@@ -114,22 +118,30 @@ def _read_what_is_found(model: Model) -> None:
 def read_back(model: Model) -> Layout:
     """The layout of a solved model, by double entry."""
     tidy(model)
-    m, t = model.pyomo, model.t
+    m = model.pyomo
     costs: dict[str, float] = defaultdict(float)
     servers = tuple(_servers(model, costs))
     owned = tuple(_owned(model, costs))
     cxl = tuple(_cxl(model, costs))
-    options = tuple(
-        OptionRow(o.model, o.id) for o in model.instance.options if m.option[o.id].value > 0.5
-    )
+    options = tuple(OptionRow(o.model, o.id) for o in model.instance.options if m.option[o.id].value > 0.5)
     return Layout(
-        servers=servers, owned=owned, cxl=cxl, options=options,
+        servers=servers,
+        owned=owned,
+        cxl=cxl,
+        options=options,
         pools=tuple(_pools(model)),
         decodes=tuple(
-            DecodeRow(d.bucket, d.pool, m.decode[d.bucket, d.pool].value, d.sequences * m.decode[d.bucket, d.pool].value)
-            for d in model.instance.decodes if m.decode[d.bucket, d.pool].value
+            DecodeRow(
+                d.bucket,
+                d.pool,
+                m.decode[d.bucket, d.pool].value,
+                d.sequences * m.decode[d.bucket, d.pool].value,
+            )
+            for d in model.instance.decodes
+            if m.decode[d.bucket, d.pool].value
         ),
-        placements=tuple(_placements(model)), paths=tuple(_paths(model)),
+        placements=tuple(_placements(model)),
+        paths=tuple(_paths(model)),
         stores=tuple(_stores(model)),
         lru=tuple(LruRow(tier, j, v.value) for (tier, j), v in m.lru_share.items() if v.value),
         costs=tuple(CostRow(name, usd) for name, usd in sorted(costs.items()) if usd),
@@ -166,7 +178,8 @@ def _cxl(model: Model, costs: dict[str, float]) -> Iterable[CxlRow]:
         count, modules = round(m.enclosures[e.id, t].value), round(m.modules[e.id, t].value)
         hosts = tuple(
             CxlHostRow(
-                s, round(m.hosts[name, s, t].value),
+                s,
+                round(m.hosts[name, s, t].value),
                 model.tables.skus[s].free_x16_slots * round(m.hosts[name, s, t].value),
                 round(m.adapters[name, s, t].value),
             )
@@ -191,7 +204,14 @@ def _pools(model: Model) -> Iterable[PoolRow]:
             decodes = model.tables.decodes.get(p.id, [])
             sequences = [(d.sequences * m.decode[d.bucket, d.pool].value, d) for d in decodes]
             busy = value(model.paths(model.tables.paths_on.get(p.id, []), "busy"))
-            yield PoolRow(p.id, count, count * p.gpus_charged, busy, sum(n for n, _ in sequences), sum(n * d.hbm for n, d in sequences))
+            yield PoolRow(
+                p.id,
+                count,
+                count * p.gpus_charged,
+                busy,
+                sum(n for n, _ in sequences),
+                sum(n * d.hbm for n, d in sequences),
+            )
 
 
 def _placements(model: Model) -> Iterable[PlacementRow]:
@@ -206,13 +226,23 @@ def _placements(model: Model) -> Iterable[PlacementRow]:
             if not share:
                 continue
             sizes = []
-            for place in (h.serve, h.home) if h.home in model.tables.locations and h.home != h.serve else (h.serve,):
+            for place in (
+                (h.serve, h.home) if h.home in model.tables.locations and h.home != h.serve else (h.serve,)
+            ):
                 time = slot.rate * slot.integral
                 if j == 1 and not exclusive and model.tables.locations[place].tier is not Tier.HBM:
                     time += bucket.rate * bucket.run_seconds
                 sizes.append(model.tables.stored[h.option, h.bucket, place].bytes * time * share)
             yield PlacementRow(
-                h.option, h.bucket, j, h.serve, h.home, share, entry, sizes[0], sizes[1] if len(sizes) > 1 else 0.0,
+                h.option,
+                h.bucket,
+                j,
+                h.serve,
+                h.home,
+                share,
+                entry,
+                sizes[0],
+                sizes[1] if len(sizes) > 1 else 0.0,
                 slot.rate * slot.drop * share * (h.found + h.found_home),
             )
 
@@ -221,7 +251,14 @@ def _paths(model: Model) -> Iterable[PathRow]:
     for i, p in enumerate(model.instance.paths):
         if rate := model.pyomo.path[i].value:
             yield PathRow(
-                p.stream, p.option, p.case.value, p.location or "", p.pool, rate, p.busy * rate, p.attained * rate,
+                p.stream,
+                p.option,
+                p.case.value,
+                p.location or "",
+                p.pool,
+                rate,
+                p.busy * rate,
+                p.attained * rate,
             )
 
 
@@ -233,13 +270,17 @@ def _stores(model: Model) -> Iterable[StoreRow]:
         mean, variance = occupancy(model, s)
         hbm = s.tier is Tier.HBM
         counted = model.count(model.tables.shape_pools.get(s.scope, [])) if hbm else domains(model, s)
-        written = () if hbm else [
-            t for loc in model.tables.locations_of.get(s.id, []) for t in model.written(loc.id)
-        ]
-        yield StoreRow(
-            s.id, here, here if hbm else value(supply(model, s, "usable")),
-            value([*mean, *other_use(model, s)]), value(model.margin(variance, counted, s.slope)),
-            value(model.read_from(s.id)), value(written),
+        written = (
+            ()
+            if hbm
+            else [t for loc in model.tables.locations_of.get(s.id, []) for t in model.written(loc.id)]
         )
-
-
+        yield StoreRow(
+            s.id,
+            here,
+            here if hbm else value(supply(model, s, "usable")),
+            value([*mean, *other_use(model, s)]),
+            value(model.margin(variance, counted, s.slope)),
+            value(model.read_from(s.id)),
+            value(written),
+        )

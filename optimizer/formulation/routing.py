@@ -22,7 +22,8 @@ def route_returns(model: Model, rows: Rows) -> None:
             if bucket.model == option.model:
                 indices = model.tables.paths.get((option.id, bucket.id), [])
                 rows.equal(
-                    (option.id, bucket.id), model.paths(indices),
+                    (option.id, bucket.id),
+                    model.paths(indices),
                     [(bucket.returns, model.pyomo.option[option.id])],
                 )
 
@@ -54,7 +55,8 @@ def route_first(model: Model, rows: Rows) -> None:
             if cls.model == option.model and cls.first_rate > 0:
                 indices = model.tables.paths.get((option.id, cls.id), [])
                 rows.equal(
-                    (option.id, cls.id), model.paths(indices),
+                    (option.id, cls.id),
+                    model.paths(indices),
                     [(cls.first_rate, model.pyomo.option[option.id])],
                 )
 
@@ -69,11 +71,13 @@ def serve_all_decode(model: Model, rows: Rows) -> None:
         for bucket in model.instance.buckets:
             if bucket.model == option.model:
                 decodes = [
-                    d for d in model.tables.decodes_of.get(bucket.id, [])
+                    d
+                    for d in model.tables.decodes_of.get(bucket.id, [])
                     if model.tables.pools[d.pool].option == option.id
                 ]
                 rows.equal(
-                    (option.id, bucket.id), [(1.0, model.pyomo.decode[d.bucket, d.pool]) for d in decodes],
+                    (option.id, bucket.id),
+                    [(1.0, model.pyomo.decode[d.bucket, d.pool]) for d in decodes],
                     [(1.0, model.pyomo.option[option.id])],
                 )
 
@@ -94,12 +98,14 @@ def decode_where_prefilled(model: Model, rows: Rows) -> None:
                 i for i in model.tables.paths_on.get(pool.id, []) if model.instance.paths[i].cls == cls.id
             ]
             decodes = [
-                d for d in model.tables.decodes.get(pool.id, [])
+                d
+                for d in model.tables.decodes.get(pool.id, [])
                 if model.tables.buckets[d.bucket].cls == cls.id
             ]
             if arrivals or decodes:
                 rows.equal(
-                    (cls.id, pool.id), model.paths(arrivals),
+                    (cls.id, pool.id),
+                    model.paths(arrivals),
                     [(d.rate, model.pyomo.decode[d.bucket, d.pool]) for d in decodes],
                 )
 

@@ -1,4 +1,4 @@
-"""Law 2: contexts only sink. Never up, never back; a copy of write-through exists from age 0 or not at all."""
+"""Law 2: contexts only sink. Never up, never back; a write-through copy exists from age 0 or never."""
 
 from __future__ import annotations
 

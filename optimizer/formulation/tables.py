@@ -94,11 +94,15 @@ class Tables:
             shape_pools=group(fills, lambda p: p.shape),
             decodes=group(instance.decodes, lambda d: d.pool),
             decodes_of=group(instance.decodes, lambda d: d.bucket),
-            paths={k: [i for i, _ in v] for k, v in group(numbered, lambda n: (n[1].option, n[1].stream)).items()},
+            paths={
+                k: [i for i, _ in v] for k, v in group(numbered, lambda n: (n[1].option, n[1].stream)).items()
+            },
             paths_on={k: [i for i, _ in v] for k, v in group(numbered, lambda n: n[1].pool).items()},
             paths_from={
                 k: [i for i, _ in v]
-                for k, v in group((n for n in numbered if n[1].location), lambda n: n[1].location or "").items()
+                for k, v in group(
+                    (n for n in numbered if n[1].location), lambda n: n[1].location or ""
+                ).items()
             },
             prefixes=group(instance.shared_prefixes, lambda s: s.store),
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from optimizer.formulation.contexts import Terms
 from optimizer.formulation.law import law
-from optimizer.formulation.model import MS, GB, Model, Rows, Terms
+from optimizer.formulation.model import GB, MS, Model, Rows
 from optimizer.instance import Decode, Pool, Role
 
 
@@ -86,7 +87,8 @@ def running_kv_fits_hbm(model: Model, rows: Rows) -> None:
         variance = [(psi * c, v) for c, v in _running(model, decodes, "square")]
         mean = _running(model, decodes, "hbm")
         rows.at_most(
-            pool.id, [*mean, *model.margin(variance, count, pool.slope)],
+            pool.id,
+            [*mean, *model.margin(variance, count, pool.slope)],
             [(pool.room, model.pyomo.instances[pool.id, model.t])],
         )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from optimizer.formulation.capacity import machines, supply
+from optimizer.formulation.contexts import Term, Terms
 from optimizer.formulation.law import law
-from optimizer.formulation.model import GB, TB, Model, Rows, Terms, scaled
-from optimizer.instance import Case, Enclosure, Role, Sku, Store, Tier
+from optimizer.formulation.model import GB, TB, Model, Rows, scaled
+from optimizer.instance import Enclosure, Role, Sku, Store, Tier
 
 REPLACEMENTS = 20.0  # a drive replaced more often than this over the horizon is the wrong drive
 
@@ -17,7 +19,9 @@ def _stores(model: Model) -> Iterator[Store]:
 
 
 def _written(model: Model, store: Store, *, mean: bool = False) -> Terms:
-    return [t for loc in model.tables.locations_of.get(store.id, []) for t in model.written(loc.id, mean=mean)]
+    return [
+        t for loc in model.tables.locations_of.get(store.id, []) for t in model.written(loc.id, mean=mean)
+    ]
 
 
 @law("tier_read", unit="GB/s", price="one more GB/s of this tier", size=GB)
@@ -44,7 +48,7 @@ def tier_write(model: Model, rows: Rows) -> None:
             rows.at_most(store.id, _written(model, store), limit)
 
 
-def _fills(model: Model, option: str) -> list:
+def _fills(model: Model, option: str) -> list[Any]:
     return [p for p in model.tables.pools_of_option.get(option, []) if p.role is not Role.DECODE]
 
 
@@ -103,7 +107,8 @@ def network_in(model: Model, rows: Rows) -> None:
         remote = [t for p in pools for t in model.paths(model.tables.paths_on.get(p.id, []), "network")]
         handed = [
             (d.rate * d.transfer + d.exchange_bytes, model.pyomo.decode[d.bucket, d.pool])
-            for p in pools for d in model.tables.decodes.get(p.id, [])
+            for p in pools
+            for d in model.tables.decodes.get(p.id, [])
         ]
         rows.at_most((sku.id, model.t), [*remote, *handed], _nic(model, sku))
 
@@ -116,7 +121,9 @@ def network_out(model: Model, rows: Rows) -> None:
     """
     sent = model.paths(range(len(model.instance.paths)), "sent")
     remote = [
-        t for store in _stores(model) if store.tier in (Tier.DRAM_POOL, Tier.STORAGE)
+        t
+        for store in _stores(model)
+        if store.tier in (Tier.DRAM_POOL, Tier.STORAGE)
         for t in _written(model, store)
     ]
     rows.at_most(model.t, [*sent, *remote], [t for s in model.instance.skus for t in _nic(model, s)])
@@ -140,7 +147,8 @@ def cxl_fabric(model: Model, rows: Rows) -> None:
     for e, store in _cxl(model):
         limit = store.utilisation * e.enclosure_bytes_s
         rows.at_most(
-            e.id, [*model.read_from(store.id), *_written(model, store)],
+            e.id,
+            [*model.read_from(store.id), *_written(model, store)],
             [(limit, model.pyomo.enclosures[e.id, model.t])],
         )
 
@@ -180,7 +188,8 @@ def cxl_slots(model: Model, rows: Rows) -> None:
         for s in _attachable(model, e):
             key = (e.id, s.id, model.t)
             rows.at_most(
-                (e.id, s.id), [(1.0, model.pyomo.adapters[key])],
+                (e.id, s.id),
+                [(1.0, model.pyomo.adapters[key])],
                 [(float(s.free_x16_slots), model.pyomo.hosts[key])],
             )
 
@@ -206,7 +215,8 @@ def cxl_hosts(model: Model, rows: Rows) -> None:
     for s in model.instance.skus:
         hosts = [
             (1.0, model.pyomo.hosts[e.id, s.id, model.t])
-            for e in model.instance.enclosures if (e.id, s.id, model.t) in model.pyomo.hosts
+            for e in model.instance.enclosures
+            if (e.id, s.id, model.t) in model.pyomo.hosts
         ]
         if hosts:
             rows.at_most(s.id, hosts, model.servers_in_use(s.id))
@@ -225,7 +235,9 @@ def cxl_modules(model: Model, rows: Rows) -> None:
 
 def _pool_hits(model: Model, store: Store, sku: Sku) -> list[int]:
     return [
-        i for loc in model.tables.locations_of.get(store.id, []) for i in model.tables.paths_from.get(loc.id, [])
+        i
+        for loc in model.tables.locations_of.get(store.id, [])
+        for i in model.tables.paths_from.get(loc.id, [])
         if model.tables.pools[model.instance.paths[i].pool].sku == sku.id
     ]
 
@@ -265,7 +277,7 @@ def cxl_attached(model: Model, rows: Rows) -> None:
     """
     for e, store in _cxl(model):
         for s in model.instance.skus:
-            work: list = []
+            work: list[Term] = []
             for i in _pool_hits(model, store, s):
                 path = model.instance.paths[i]
                 pool = model.tables.pools[path.pool]
@@ -289,9 +301,7 @@ def nvme_endurance(model: Model, rows: Rows) -> None:
             continue
         builds = [b for b in machines(model, store) if b.drives]
         worn = scaled(seconds, _written(model, store, mean=True))
-        fresh = [
-            (b.nvme_endurance / b.drives, model.pyomo.replaced[b.id, model.t]) for b in builds
-        ]
+        fresh = [(b.nvme_endurance / b.drives, model.pyomo.replaced[b.id, model.t]) for b in builds]
         rows.at_most(store.id, worn, [*model.in_use(builds, "nvme_endurance"), *fresh])
 
 
@@ -308,7 +318,23 @@ def drives_replaced(model: Model, rows: Rows) -> None:
 
 
 LAWS = (
-    tier_read, tier_write, host_link_read, host_link_write, host_link_sum, network_in, network_out,
-    cxl_fabric, cxl_ports, cxl_connected, cxl_slots, cxl_adapters, cxl_hosts, cxl_modules, cxl_read, cxl_write, cxl_attached,
-    nvme_endurance, drives_replaced,
+    tier_read,
+    tier_write,
+    host_link_read,
+    host_link_write,
+    host_link_sum,
+    network_in,
+    network_out,
+    cxl_fabric,
+    cxl_ports,
+    cxl_connected,
+    cxl_slots,
+    cxl_adapters,
+    cxl_hosts,
+    cxl_modules,
+    cxl_read,
+    cxl_write,
+    cxl_attached,
+    nvme_endurance,
+    drives_replaced,
 )

@@ -27,8 +27,8 @@ def estimates(label: str, node: object, preset: Preset) -> Iterator[Assumption]:
             yield from estimates(f"{label}.{name}", item, preset)
     elif isinstance(node, (tuple, list)):
         for i, item in enumerate(node):
-            name = getattr(item, "id", None) or getattr(item, "name", None) or getattr(item, "format", i)
-            yield from estimates(f"{label}.{name}", item, preset)
+            word = getattr(item, "id", None) or getattr(item, "name", None) or getattr(item, "format", i)
+            yield from estimates(f"{label}.{word}", item, preset)
 
 
 def _value(node: Sourced, preset: Preset) -> str:
@@ -58,10 +58,19 @@ def assumptions(
     found += estimates("facility", catalog.devices.facility, preset)
     asked = workload.economics
     found += [
-        Assumption("economics", f"{asked.ownership}, {asked.horizon / (365 * 86400):g} years, {preset.value} prices, "
-                   f"{asked.space}, {asked.network} network, {asked.terms} rates before tax", "workload file", "input"),
-        Assumption("rates", "peak for ages up to 3,600 s and for throughput; mean beyond, and for wear and energy",
-                   "rule of the model", "input"),
+        Assumption(
+            "economics",
+            f"{asked.ownership}, {asked.horizon / (365 * 86400):g} years, {preset.value} prices, "
+            f"{asked.space}, {asked.network} network, {asked.terms} rates before tax",
+            "workload file",
+            "input",
+        ),
+        Assumption(
+            "rates",
+            "peak for ages up to 3,600 s and for throughput; mean beyond, and for wear and energy",
+            "rule of the model",
+            "input",
+        ),
         Assumption("headroom", f"{workload.headroom:.0%} on every rate", "workload file", "input"),
     ]
     return tuple(found)

@@ -27,6 +27,7 @@ from optimizer.instance.types import (
     Policy,
     Pool,
     SharedPrefix,
+    Sku,
     Stored,
     Tier,
     TrafficClass,
@@ -58,28 +59,37 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
     classes = {c.id: c for c in demand.classes}
     spreads = {
         b.id: workload.classes[b.cls].contexts[i].spread
-        for cls in demand.classes for i, b in enumerate(b for b in demand.buckets if b.cls == cls.id)
+        for cls in demand.classes
+        for i, b in enumerate(b for b in demand.buckets if b.cls == cls.id)
     }
     floors = {
         name: min(c.quality_floor for c in demand.classes if c.model == name)
         for name in dict.fromkeys(c.model for c in demand.classes)
     }
     choices = [
-        choice for name in floors
+        choice
+        for name in floors
         for choice in _choices(workload, catalog, name, floors[name], skus, demand.buckets)
     ]
     deployed = [d for choice in choices for d in choice.deployments]
     where = places(
-        workload, stores(workload, catalog, deployed, skus, builds, enclosures),
-        [(c.id, c.option, c.card) for c in choices], deployed, floors,
+        workload,
+        stores(workload, catalog, deployed, skus, builds, enclosures),
+        [(c.id, c.option, c.card) for c in choices],
+        deployed,
+        floors,
     )
     with_drives = [b for b in builds if b.sku and b.drives]
     held_in = {
         name: (Tier(c.shared_prefix.held_in), c.shared_prefix.tokens)
-        for name, c in workload.classes.items() if c.shared_prefix
+        for name, c in workload.classes.items()
+        if c.shared_prefix
     }
     roads = Roads(
-        catalog, where, held_in, {e.id: e for e in enclosures},
+        catalog,
+        where,
+        held_in,
+        {e.id: e for e in enclosures},
         drives=min((b.drives for b in with_drives), default=1),
         drive_read=min((b.nvme_read / b.drives for b in with_drives), default=1.0),
     )
@@ -90,25 +100,39 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
     for d in deployed:
         laid.deploy(d)
     instance = Instance(
-        name=workload.name, policy=Policy(workload.tiers.policy),
-        periods=(Period("now", workload.economics.horizon),), models=tuple(floors),
+        name=workload.name,
+        policy=Policy(workload.tiers.policy),
+        periods=(Period("now", workload.economics.horizon),),
+        models=tuple(floors),
         options=tuple(
             Option(c.id, c.card.id, c.option.id, c.card.speculation.accepted_per_step) for c in choices
         ),
-        classes=demand.classes, buckets=demand.buckets, skus=skus, builds=builds, enclosures=enclosures,
-        stores=where.stores, locations=where.locations, stored=tuple(laid.stored.values()),
-        holdings=tuple(holdings(workload, where, laid.usable)), pools=tuple(laid.pools),
-        decodes=tuple(laid.decodes), paths=tuple(laid.paths),
+        classes=demand.classes,
+        buckets=demand.buckets,
+        skus=skus,
+        builds=builds,
+        enclosures=enclosures,
+        stores=where.stores,
+        locations=where.locations,
+        stored=tuple(laid.stored.values()),
+        holdings=tuple(holdings(workload, where, laid.usable)),
+        pools=tuple(laid.pools),
+        decodes=tuple(laid.decodes),
+        paths=tuple(laid.paths),
         shared_prefixes=tuple(_shared_prefixes(workload, deployed, where)),
         user_rows=tuple(
             UserRow(name, tuple(row.terms.items()), row.min, row.max) for name, row in workload.limits.items()
         ),
         limits=Limits(
-            workload.facility.power, workload.facility.rack_units, workload.facility.budget,
-            workload.hardware.max_builds, workload.hardware.spares,
+            workload.facility.power,
+            workload.facility.rack_units,
+            workload.facility.budget,
+            workload.hardware.max_builds,
+            workload.hardware.spares,
         ),
         dram_pooled=workload.tiers.dram.scope == "pooled",
-        quantile=catalog.devices.facility.safety_quantile.value, dispersion=workload.occupancy_dispersion,
+        quantile=catalog.devices.facility.safety_quantile.value,
+        dispersion=workload.occupancy_dispersion,
         write_amplification=catalog.devices.facility.write_amplification.value,
         network_utilisation=catalog.devices.facility.design_utilisation.value,
         link_utilisation=catalog.devices.facility.design_utilisation.value,
@@ -122,11 +146,24 @@ class _Laid:
     """Collects pools, decodes, paths and weights deployment by deployment."""
 
     def __init__(
-        self, workload: Workload, where: Places, roads: Roads, classes: dict[str, TrafficClass],
-        buckets: list[Bucket], spreads: dict[str, float], shared: dict[str, float], cxl: bool,
+        self,
+        workload: Workload,
+        where: Places,
+        roads: Roads,
+        classes: dict[str, TrafficClass],
+        buckets: list[Bucket],
+        spreads: dict[str, float],
+        shared: dict[str, float],
+        cxl: bool,
     ):
         self.workload, self.where, self.roads = workload, where, roads
-        self.classes, self.buckets, self.spreads, self.shared, self.cxl = classes, buckets, spreads, shared, cxl
+        self.classes, self.buckets, self.spreads, self.shared, self.cxl = (
+            classes,
+            buckets,
+            spreads,
+            shared,
+            cxl,
+        )
         self.pools: list[Pool] = []
         self.decodes: list[Decode] = []
         self.paths: list[Path] = []
@@ -158,12 +195,22 @@ class _Laid:
             self.usable.setdefault(key[:2], set()).add(job.location.id)
             if key not in self.stored:
                 self.stored[key] = weigh(
-                    d, job.location, by_name[job.stream], job.cls, self.shared[job.cls.id], self.spreads[job.stream],
+                    d,
+                    job.location,
+                    by_name[job.stream],
+                    job.cls,
+                    self.shared[job.cls.id],
+                    self.spreads[job.stream],
                 )
 
 
 def _choices(
-    workload: Workload, catalog: Catalog, name: str, floor: float, skus: tuple, buckets: tuple[Bucket, ...]
+    workload: Workload,
+    catalog: Catalog,
+    name: str,
+    floor: float,
+    skus: tuple[Sku, ...],
+    buckets: tuple[Bucket, ...],
 ) -> list[_Choice]:
     card = catalog.model(name)
     rules = workload.options.get(name)
@@ -182,11 +229,14 @@ def _choices(
         if where := deployments(card, option, skus, catalog, longest, workload.measured):
             found.append(_Choice(card, option, where))
     if not found:
-        raise InputError(Problem(
-            "", f"classes of {name}",
-            f"no option of {name} is within a quality floor of {floor:g} pt on the allowed hardware",
-            "raise quality_floor, allow unpublished options, or allow other servers",
-        ))
+        raise InputError(
+            Problem(
+                "",
+                f"classes of {name}",
+                f"no option of {name} is within a quality floor of {floor:g} pt on the allowed hardware",
+                "raise quality_floor, allow unpublished options, or allow other servers",
+            )
+        )
     return found
 
 
@@ -200,7 +250,9 @@ def _shared_prefixes(workload: Workload, deployed: list[Deployment], where: Plac
         tier = Tier(prefix.held_in)
         for d in (d for d in deployed if d.card.id == declared.model):
             per, scope = {
-                Tier.HBM: ("instances", d.id), Tier.DRAM: ("nodes", d.sku.id), Tier.NVME: ("nodes", d.sku.id),
+                Tier.HBM: ("instances", d.id),
+                Tier.DRAM: ("nodes", d.sku.id),
+                Tier.NVME: ("nodes", d.sku.id),
             }.get(tier, ("once", ""))
             for store in where.stores:
                 if store.tier is tier and scope in (store.scope, ""):

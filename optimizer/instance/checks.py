@@ -40,14 +40,17 @@ def servers_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
         yield from _unknown(("hardware", "servers", name), name, known, "server")
     if not any(catalog.server(n).kind == "accelerator" for n in workload.hardware.servers if n in known):
         keys = ("hardware", "servers")
-        yield Problem("", "hardware.servers", "allows no server with accelerators", "allow at least one", keys)
+        yield Problem(
+            "", "hardware.servers", "allows no server with accelerators", "allow at least one", keys
+        )
 
 
 def parts_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
     """Every DIMM, drive, enclosure and module is a card."""
     devices, hardware = catalog.devices, workload.hardware
     for field, parts, what in (
-        ("dimms", devices.dimms, "DIMM"), ("drives", devices.drives, "drive"),
+        ("dimms", devices.dimms, "DIMM"),
+        ("drives", devices.drives, "drive"),
         ("cxl_enclosures", devices.cxl_enclosures, "CXL enclosure"),
         ("cxl_modules", devices.cxl_modules, "CXL module"),
     ):
@@ -80,7 +83,11 @@ def contexts_fit_model(workload: Workload, catalog: Catalog) -> Iterator[Problem
 
 
 NAMES: tuple[Callable[[Workload, Catalog], Iterator[Problem]], ...] = (
-    models_exist, servers_exist, parts_exist, options_exist, contexts_fit_model,
+    models_exist,
+    servers_exist,
+    parts_exist,
+    options_exist,
+    contexts_fit_model,
 )
 
 
@@ -96,7 +103,9 @@ def some_instance_starts(instance: Instance, workload: Workload) -> Iterator[Pro
         if not any(p.model == model for p in instance.pools):
             skus = ", ".join(s.id for s in instance.skus)
             yield Problem(
-                "", f"classes of {model}", f"no shape of {model} starts on {skus}: HBM is the limiting resource",
+                "",
+                f"classes of {model}",
+                f"no shape of {model} starts on {skus}: HBM is the limiting resource",
                 "allow servers with more HBM, or an option with smaller weights",
             )
 
@@ -110,15 +119,22 @@ def every_bucket_decodes(instance: Instance, workload: Workload) -> Iterator[Pro
             continue
         tpot = classes[b.cls].tpot
         fastest = min(
-            ((p.weights_seconds + p.overhead) for p in instance.pools
-             if p.model == b.model and p.role is not Role.PREFILL), default=None,
+            (
+                (p.weights_seconds + p.overhead)
+                for p in instance.pools
+                if p.model == b.model and p.role is not Role.PREFILL
+            ),
+            default=None,
         )
         have = f"; the fastest iteration there is takes {fastest * 1e3:.1f} ms" if fastest else ""
         keys = ("classes", b.cls, "slo", "tpot")
         yield Problem(
-            "", f"classes.{b.cls}.slo.tpot",
-            f"no allowed hardware decodes contexts of {b.tokens:,.0f} tokens of {b.model} at {tpot * 1e3:g} ms a token{have}",
-            "raise tpot, shorten the context, or allow other servers", keys,
+            "",
+            f"classes.{b.cls}.slo.tpot",
+            f"no allowed hardware decodes contexts of {b.tokens:,.0f} tokens of {b.model} at "
+            f"{tpot * 1e3:g} ms a token{have}",
+            "raise tpot, shorten the context, or allow other servers",
+            keys,
         )
 
 
@@ -134,14 +150,19 @@ def ttft_reachable(instance: Instance, workload: Workload) -> Iterator[Problem]:
         if have < cls.attainment * cls.rate * (1 - 1e-9) and best:
             keys = ("classes", cls.id, "slo", "ttft")
             yield Problem(
-                "", f"classes.{cls.id}.slo.ttft",
-                f"have: at best {have / cls.rate:.1%} of requests within {cls.ttft:g} s; need: {cls.attainment:.1%}",
-                "smallest fix: raise ttft or lower attainment", keys,
+                "",
+                f"classes.{cls.id}.slo.ttft",
+                f"have: at best {have / cls.rate:.1%} of requests within {cls.ttft:g} s; "
+                f"need: {cls.attainment:.1%}",
+                "smallest fix: raise ttft or lower attainment",
+                keys,
             )
 
 
 FEASIBLE: tuple[Callable[[Instance, Workload], Iterator[Problem]], ...] = (
-    some_instance_starts, every_bucket_decodes, ttft_reachable,
+    some_instance_starts,
+    every_bucket_decodes,
+    ttft_reachable,
 )
 
 
@@ -153,5 +174,3 @@ def feasible(instance: Instance, workload: Workload) -> None:
     """Run every pre-check of demand; raise Unmeetable with all conflicts, names and numbers."""
     if found := [problem for check in FEASIBLE for problem in check(instance, workload)]:
         raise Unmeetable(found)
-
-

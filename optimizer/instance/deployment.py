@@ -92,18 +92,32 @@ class Deployment:
     def room(self, *, prefills: bool) -> float:
         """HBM bytes of one instance left for KV; graphs and decode logits count per sequence."""
         rank = rank_room(
-            self.accelerator, self.weights, self.shape, self.facility, sequences=0,
-            max_context=self.max_context, batched_tokens=self.chunk if prefills else 0.0, indexed=self.indexed,
+            self.accelerator,
+            self.weights,
+            self.shape,
+            self.facility,
+            sequences=0,
+            max_context=self.max_context,
+            batched_tokens=self.chunk if prefills else 0.0,
+            indexed=self.indexed,
         )
         return rank * self.gpus
 
     def running(self, tokens: float) -> float:
         """HBM bytes of one running sequence over the ranks it lies on, graphs and index logits included."""
         kv = running_bytes(
-            self.card.components, self.option.profile, tokens, slots=self.step_tokens,
-            offload=self.option.offload, draft=self.step_tokens > 1,
+            self.card.components,
+            self.option.profile,
+            tokens,
+            slots=self.step_tokens,
+            offload=self.option.offload,
+            draft=self.step_tokens > 1,
         ).across(self.tp)
-        logits = self.step_tokens * self.max_context * self.facility.index_logit_bytes.value if self.indexed else 0.0
+        logits = (
+            self.step_tokens * self.max_context * self.facility.index_logit_bytes.value
+            if self.indexed
+            else 0.0
+        )
         return kv + self.tp * (self.facility.graph_bytes_per_sequence.value + logits)
 
     def idle(self, tokens: float) -> float:
@@ -211,7 +225,8 @@ class Deployment:
         chunks = [(full, self.chunk), (1.0 if rest else 0.0, rest)]
         return sum(
             n * cross_domain_step_seconds(self.accelerator, self.card, self.shape, size, self.facility)
-            for n, size in chunks if n
+            for n, size in chunks
+            if n
         )
 
     # --- measurements --------------------------------------------------------------------------
@@ -229,12 +244,21 @@ class Deployment:
         point = self._measured("decode")
         if point is None or point.sequences is None or point.gpus is None:
             return 1.0
-        shape = next((s for s in self.card.shapes if s.gpus == point.gpus and s.accelerator == self.accelerator.id),
-                     self.shape)
+        shape = next(
+            (s for s in self.card.shapes if s.gpus == point.gpus and s.accelerator == self.accelerator.id),
+            self.shape,
+        )
         step = decode_step(
-            self.accelerator, self.card, self.weights, shape, self.facility, sequences=point.sequences,
-            kv_read=read(self.card.components, self.option.profile, point.context), context=point.context,
-            tokens_per_step=self.step_tokens, index_reuse=self.option.index_reuse,
+            self.accelerator,
+            self.card,
+            self.weights,
+            shape,
+            self.facility,
+            sequences=point.sequences,
+            kv_read=read(self.card.components, self.option.profile, point.context),
+            context=point.context,
+            tokens_per_step=self.step_tokens,
+            index_reuse=self.option.index_reuse,
         ).total
         rate = point.sequences * self.card.speculation.accepted_per_step / step / point.gpus
         return rate / point.tokens_per_second_per_gpu
@@ -252,7 +276,11 @@ def supports(option_families: tuple[str, ...], accelerator: Accelerator) -> bool
 
 
 def deployments(
-    card: ModelCard, option: ModelOption, skus: tuple[Sku, ...], catalog: Catalog, max_context: float,
+    card: ModelCard,
+    option: ModelOption,
+    skus: tuple[Sku, ...],
+    catalog: Catalog,
+    max_context: float,
     measured: tuple[Measured, ...],
 ) -> list[Deployment]:
     """The shapes of a card that an option can run in on the allowed servers."""
@@ -265,9 +293,18 @@ def deployments(
             continue
         for shape in card.shapes:
             if shape.accelerator == accelerator.id and packs(shape.gpus, sku.gpus):
-                found.append(Deployment(
-                    card, option, sku, accelerator, shape, catalog.devices.facility, max_context, measured,
-                ))
+                found.append(
+                    Deployment(
+                        card,
+                        option,
+                        sku,
+                        accelerator,
+                        shape,
+                        catalog.devices.facility,
+                        max_context,
+                        measured,
+                    )
+                )
     return found
 
 

@@ -49,7 +49,10 @@ def _codecs_no_worse(card: ModelCard, b: ModelOption, a: ModelOption) -> bool:
     for codec in card.codecs:
         if a.profile in codec.ratio:
             ratio_b = codec.ratio.get(b.profile, 1.0)
-            if any(c.bytes[b.profile] / ratio_b > c.bytes[a.profile] / codec.ratio[a.profile]
-                   for c in card.components if c.kind == "linear"):
+            if any(
+                c.bytes[b.profile] / ratio_b > c.bytes[a.profile] / codec.ratio[a.profile]
+                for c in card.components
+                if c.kind == "linear"
+            ):
                 return False
     return True

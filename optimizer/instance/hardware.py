@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from optimizer.catalog import Catalog, CxlModule, Drive, Population, Server
+from optimizer.catalog import Catalog, CxlEnclosure, CxlModule, Drive, Population, Server
 from optimizer.instance.money import Money, Part
 from optimizer.instance.types import Build, CostLine, Enclosure, Sku, Tier
 from optimizer.workload import Workload
@@ -48,12 +48,21 @@ class Market:
         found = []
         for server, choice in self.servers("accelerator"):
             price = self.money.price(server)
-            found.append(Sku(
-                id=server.id, accelerator=server.accelerator or "", gpus=server.accelerators,
-                minimum=choice.min, maximum=self.maximum(server, choice), supply=choice.supply,
-                owned=choice.owned, owned_saving_usd=price, minimum_order=server.minimum_order,
-                nic_bytes_s=server.nic_bandwidth.value, free_x16_slots=server.free_x16_slots,
-            ))
+            found.append(
+                Sku(
+                    id=server.id,
+                    accelerator=server.accelerator or "",
+                    gpus=server.accelerators,
+                    minimum=choice.min,
+                    maximum=self.maximum(server, choice),
+                    supply=choice.supply,
+                    owned=choice.owned,
+                    owned_saving_usd=price,
+                    minimum_order=server.minimum_order,
+                    nic_bytes_s=server.nic_bandwidth.value,
+                    free_x16_slots=server.free_x16_slots,
+                )
+            )
         return tuple(found)
 
     def builds(self) -> tuple[Build, ...]:
@@ -76,8 +85,10 @@ class Market:
         if server.fixed_memory is not None:
             return [None]
         kept = [
-            p for p in server.populations
-            if kind == "storage_node" or self._allowed(self.catalog.dimm(p.dimm), self.workload.hardware.dimms)
+            p
+            for p in server.populations
+            if kind == "storage_node"
+            or self._allowed(self.catalog.dimm(p.dimm), self.workload.hardware.dimms)
         ]
         kept.sort(key=lambda p: p.count * self.catalog.dimm(p.dimm).bytes.value)
         return list(kept[:1] if kind == "storage_node" else kept)
@@ -86,7 +97,8 @@ class Market:
         if kind == "dram_node" or (kind == "accelerator" and not self.workload.tiers.nvme.enabled):
             return [(None, 0)]
         fitting = [
-            d for d in self.catalog.devices.drives
+            d
+            for d in self.catalog.devices.drives
             if self._allowed(d, self.workload.hardware.drives) and server.accepts(d)
         ]
         if kind == "storage_node":
@@ -95,14 +107,23 @@ class Market:
         return [(None, 0), *((d, n) for d in fitting for n in counts)]
 
     def _build(
-        self, server: Server, choice: ServerChoice, kind: str, population: Population | None,
-        drive: Drive | None, count: int,
+        self,
+        server: Server,
+        choice: ServerChoice,
+        kind: str,
+        population: Population | None,
+        drive: Drive | None,
+        count: int,
     ) -> Build:
         dimm = self.catalog.dimm(population.dimm) if population else None
         modules = population.count if population else 0
         dram = server.fixed_memory.bytes.value if server.fixed_memory else modules * dimm.bytes.value  # type: ignore[union-attr]
-        dimm_part = Part("dram", modules * self.money.price(dimm), modules * dimm.power.value) if dimm else None
-        drive_part = Part("nvme", count * self.money.price(drive), count * drive.power.value) if drive else None
+        dimm_part = (
+            Part("dram", modules * self.money.price(dimm), modules * dimm.power.value) if dimm else None
+        )
+        drive_part = (
+            Part("nvme", count * self.money.price(drive), count * drive.power.value) if drive else None
+        )
         name = {"accelerator": "accelerator servers", "dram_node": "dram nodes"}.get(kind, "storage nodes")
         price = self.money.price(server)
         base = Part(name, price, server.max_power.value, server.rack_units.value)
@@ -114,21 +135,29 @@ class Market:
         nic = server.nic_bandwidth.value
         read, write = count * read, count * write
         return Build(
-            id=_name(server, population, drive, count), sku=server.id if kind == "accelerator" else None,
-            server=server.id, tier=tier,
+            id=_name(server, population, drive, count),
+            sku=server.id if kind == "accelerator" else None,
+            server=server.id,
+            tier=tier,
             dimms=f"{modules} x {population.dimm}" if population else "fixed",
-            dram_bytes=dram, dram_usable=dram * self.facility.dram_usable.value,
+            dram_bytes=dram,
+            dram_usable=dram * self.facility.dram_usable.value,
             dram_bytes_s=server.memory_bandwidth(population) if population else server.dram_bandwidth.value,
-            drive=drive.id if drive else "", drives=count,
+            drive=drive.id if drive else "",
+            drives=count,
             nvme_bytes=count * drive.bytes.value if drive else 0.0,
             nvme_usable=count * drive.bytes.value * self.facility.nvme_usable.value if drive else 0.0,
-            nvme_read=min(read, nic) if tier else read, nvme_write=min(write, nic) if tier else write,
+            nvme_read=min(read, nic) if tier else read,
+            nvme_write=min(write, nic) if tier else write,
             nvme_endurance=count * _endurance(drive) if drive else 0.0,
             replacement_usd=self.money.price(drive) if drive else 0.0,
             network_bytes_s=nic,
-            power_w=sum(p.watts for p in parts), rack_units=server.rack_units.value,
+            power_w=sum(p.watts for p in parts),
+            rack_units=server.rack_units.value,
             capex_usd=sum(p.usd for p in parts) if self._bought() or tier else sum(p.usd for p in extras),
-            minimum=choice.min if tier else 0, maximum=self.maximum(server, choice), cost=cost,
+            minimum=choice.min if tier else 0,
+            maximum=self.maximum(server, choice),
+            cost=cost,
         )
 
     def _bought(self) -> bool:
@@ -154,20 +183,31 @@ class Market:
                 found.append(self._enclosure(card, module, choice, several=len(allowed) > 1))
         return tuple(found)
 
-    def _enclosure(self, card, module: CxlModule, choice: ServerChoice, several: bool) -> Enclosure:  # noqa: ANN001
+    def _enclosure(
+        self, card: CxlEnclosure, module: CxlModule, choice: ServerChoice, several: bool
+    ) -> Enclosure:
         adapter = self.catalog.cxl_adapter(card.adapter)
         box = Part("cxl", self.money.price(card), card.power.value, card.rack_units.value)
         stick = Part("cxl", self.money.price(module), module.power.value)
         host = Part("cxl", self.money.price(adapter), adapter.power.value)
         return Enclosure(
-            id=f"{card.id}+{module.id}" if several else card.id, module=module.id, adapter=adapter.id,
-            module_slots=card.module_slots, ports=card.ports, module_bytes=module.bytes.value,
-            module_bytes_s=module.bandwidth.value, enclosure_bytes_s=card.bandwidth.value,
-            adapter_read=adapter.gpu_read.value, adapter_write=adapter.gpu_write.value,
-            minimum=choice.min, maximum=choice.max if choice.max is not None else 64,
-            power_w=(box.watts, stick.watts, host.watts), rack_units=box.rack_units,
+            id=f"{card.id}+{module.id}" if several else card.id,
+            module=module.id,
+            adapter=adapter.id,
+            module_slots=card.module_slots,
+            ports=card.ports,
+            module_bytes=module.bytes.value,
+            module_bytes_s=module.bandwidth.value,
+            enclosure_bytes_s=card.bandwidth.value,
+            adapter_read=adapter.gpu_read.value,
+            adapter_write=adapter.gpu_write.value,
+            minimum=choice.min,
+            maximum=choice.max if choice.max is not None else 64,
+            power_w=(box.watts, stick.watts, host.watts),
+            rack_units=box.rack_units,
             capex_usd=(box.usd, stick.usd, host.usd),
-            enclosure_cost=self.money.lines([box]), module_cost=self.money.lines([stick]),
+            enclosure_cost=self.money.lines([box]),
+            module_cost=self.money.lines([stick]),
             adapter_cost=self.money.lines([host]),
         )
 

@@ -12,6 +12,8 @@ from optimizer.workload import Workload
 
 YEAR = 365 * 86400.0
 MONTHS = 12.0
+DRAM_REFERENCE = "RDIMM-64"  # prices.dram is its $/byte; other modules and CXL media keep their ratio to it
+NVME_REFERENCE = "9550-15.36"  # prices.nvme is its $/byte; other drives keep their ratio to it
 UPFRONT = 0.25  # the 3-year lease column of the ownership-cost table is priced with 25% paid upfront
 
 
@@ -58,19 +60,16 @@ class Money:
 
     def _media(self, part: object) -> float:
         """How far the planner's $/byte moves this part: DIMMs and CXL media with DRAM, drives with NVMe."""
-        own = self.workload.prices
+        own, devices = self.workload.prices, self.devices
         if isinstance(part, (Dimm, CxlModule)):
-            stated, medium, reference = own.dram, "dram", (self.devices.dimms, "RDIMM-64")
-        elif isinstance(part, Drive):
-            stated, medium, reference = own.nvme, "nvme", (self.devices.drives, "9550-15.36")
-        else:
-            return 1.0
-        moved = 1.0 if stated is None else stated / self._per_byte(*reference)
-        return moved * own.scale.get(medium, 1.0)
-
-    def _per_byte(self, parts: Iterable, reference: str) -> float:
-        part = next(p for p in parts if p.id == reference)
-        return part.price.at(self.preset) / part.bytes.value
+            rdimm = next(d for d in devices.dimms if d.id == DRAM_REFERENCE)
+            base = rdimm.price.at(self.preset) / rdimm.bytes.value
+            return own.scale.get("dram", 1.0) * (1.0 if own.dram is None else own.dram / base)
+        if isinstance(part, Drive):
+            tlc = next(d for d in devices.drives if d.id == NVME_REFERENCE)
+            base = tlc.price.at(self.preset) / tlc.bytes.value
+            return own.scale.get("nvme", 1.0) * (1.0 if own.nvme is None else own.nvme / base)
+        return 1.0
 
     def electricity(self) -> float:
         """USD per joule at the meter of the IT load: building overhead included where it is ours."""

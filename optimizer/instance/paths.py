@@ -14,6 +14,7 @@ from optimizer.physics.memory import growth_bytes_per_token, tier_bytes
 from optimizer.physics.queueing import attained
 from optimizer.physics.transfer import exposed_seconds, load_seconds
 
+
 @dataclass(frozen=True)
 class Job:
     """One prefill job: a case of a stream, its rate, its new and total tokens, and where it loads from."""
@@ -63,13 +64,16 @@ class Roads:
         """Bytes/s one load may draw from the tier's own devices, before others use their share."""
         stated = self.path(tier).bandwidth
         nic = d.accelerator.nic.value * d.tp
-        limits = {
-            Tier.CXL: lambda: self.enclosures[scope].adapter_read,
-            Tier.DRAM_POOL: lambda: nic, Tier.STORAGE: lambda: nic,
-            Tier.NVME: lambda: self.drives * self.drive_read,
-            Tier.DRAM: lambda: d.accelerator.host_link.read.value * d.tp,
-        }
-        return min(limits[tier](), stated.value) if stated else limits[tier]()
+        match tier:
+            case Tier.CXL:
+                own = self.enclosures[scope].adapter_read
+            case Tier.NVME:
+                own = self.drives * self.drive_read
+            case Tier.DRAM:
+                own = d.accelerator.host_link.read.value * d.tp
+            case _:
+                own = nic
+        return min(own, stated.value) if stated else own
 
     def load(self, d: Deployment, job: Job) -> Load:
         """What one job loads: its context from where it hits, its shared prefix from where that is held."""
@@ -91,7 +95,10 @@ class Roads:
         codec = next((c for c in d.card.codecs if c.id == place.codec), None)
         unpacking = moved * ratio / (codec.rate.value * d.tp) if codec is not None else 0.0
         return Load(
-            own.store, own.link + prefix.link, own.remote + prefix.remote, own.seconds + prefix.seconds + unpacking
+            own.store,
+            own.link + prefix.link,
+            own.remote + prefix.remote,
+            own.seconds + prefix.seconds + unpacking,
         )
 
     def _leg(self, d: Deployment, tier: Tier, scope: str, moved: float, linked: float) -> Load:
@@ -107,7 +114,10 @@ class Roads:
 
 
 def jobs(
-    d: Deployment, classes: list[TrafficClass], buckets: list[Bucket], shared: dict[str, float],
+    d: Deployment,
+    classes: list[TrafficClass],
+    buckets: list[Bucket],
+    shared: dict[str, float],
     readable: list[Location],
 ) -> Iterator[Job]:
     """Every case of every stream of the model: first requests, misses, hits at each readable location."""
@@ -186,11 +196,20 @@ def _path(d: Deployment, pool: Pool, job: Job, wall: float, roads: Roads) -> Pat
     transfer = sent / (d.accelerator.nic.value * d.tp)
     slack = job.cls.ttft - exposed_seconds(load.seconds, wall, d.card.layers) - transfer
     return Path(
-        stream=job.stream, cls=job.cls.id, option=d.option_id, case=job.case,
-        location=job.location.id if job.location else None, pool=pool.id,
+        stream=job.stream,
+        cls=job.cls.id,
+        option=d.option_id,
+        case=job.case,
+        location=job.location.id if job.location else None,
+        pool=pool.id,
         busy=d.busy(job.flops, job.new),
-        attained=attained(slack, pool.longest_job, pool.design_load), load=load.store, link=load.link,
-        network=load.remote + d.exchange(job.new), sent=sent,
+        attained=attained(slack, pool.longest_job, pool.design_load),
+        load=load.store,
+        link=load.link,
+        network=load.remote + d.exchange(job.new),
+        sent=sent,
         held=d.idle(job.total) * max(load.seconds, wall),
-        fresh=d.busy(d.extend(0.0, job.new), job.new), cached=job.cached, computed=job.new,
+        fresh=d.busy(d.extend(0.0, job.new), job.new),
+        cached=job.cached,
+        computed=job.new,
     )

@@ -38,8 +38,15 @@ def pools(d: Deployment, classes: list[TrafficClass], buckets: list[Bucket], gri
 
 
 def _pool(
-    d: Deployment, role: Role, lane: str, seconds: float, share: float, room: float, weights: float,
-    overhead: float, grid: Grid,
+    d: Deployment,
+    role: Role,
+    lane: str,
+    seconds: float,
+    share: float,
+    room: float,
+    weights: float,
+    overhead: float,
+    grid: Grid,
 ) -> Pool:
     tag = {"all": "", "short": "-short", "long": "-long"}[lane]
     beat = f"-{seconds * 1e3:.3g}ms" if seconds else ""
@@ -47,17 +54,36 @@ def _pool(
     host = d.weights.host_bytes.value if d.weights.host_bytes else 0.0
     spanned = charged(d.gpus, d.sku.gpus) / d.sku.gpus
     return Pool(
-        id=f"{d.id}/{role.value}{tag}{beat}", option=d.option_id, model=d.card.id, sku=d.sku.id, shape=d.id,
-        role=role, lane=lane, gpus=d.gpus, gpus_charged=charged(d.gpus, d.sku.gpus), nodes=spanned,
-        iteration=seconds, prefill_share=share, design_load=grid.design_load, longest_job=0.0,
-        weights_seconds=weights, overhead=overhead, room=room, host_bytes=host * max(1.0, spanned),
-        link_read=link.read.value * d.gpus, link_write=link.write.value * d.gpus,
+        id=f"{d.id}/{role.value}{tag}{beat}",
+        option=d.option_id,
+        model=d.card.id,
+        sku=d.sku.id,
+        shape=d.id,
+        role=role,
+        lane=lane,
+        gpus=d.gpus,
+        gpus_charged=charged(d.gpus, d.sku.gpus),
+        nodes=spanned,
+        iteration=seconds,
+        prefill_share=share,
+        design_load=grid.design_load,
+        longest_job=0.0,
+        weights_seconds=weights,
+        overhead=overhead,
+        room=room,
+        host_bytes=host * max(1.0, spanned),
+        link_read=link.read.value * d.gpus,
+        link_write=link.write.value * d.gpus,
         link_both=link.both.value * d.gpus,
     )
 
 
 def decodes(
-    d: Deployment, pool: Pool, classes: dict[str, TrafficClass], buckets: list[Bucket], spreads: dict[str, float]
+    d: Deployment,
+    pool: Pool,
+    classes: dict[str, TrafficClass],
+    buckets: list[Bucket],
+    spreads: dict[str, float],
 ) -> Iterator[Decode]:
     """The buckets a pool may decode: its iteration meets their TPOT, and one longest request fits a rank."""
     if pool.role is Role.PREFILL:
@@ -71,11 +97,16 @@ def decodes(
         context = b.tokens - cls.output_tokens / 2
         hbm = d.running(b.tokens)
         yield Decode(
-            bucket=b.id, pool=pool.id, rate=b.rate,
+            bucket=b.id,
+            pool=pool.id,
+            rate=b.rate,
             sequences=b.rate * cls.output_tokens * pool.iteration / accepted,
-            memory_seconds=d.decode_memory(context), flops_seconds=d.decode_compute(context),
-            network_seconds=d.decode_network(), hbm=hbm,
-            square=hbm**2 + (d.growth() * b.tokens * spreads[b.id]) ** 2, dram=d.offloaded(b.tokens),
+            memory_seconds=d.decode_memory(context),
+            flops_seconds=d.decode_compute(context),
+            network_seconds=d.decode_network(),
+            hbm=hbm,
+            square=hbm**2 + (d.growth() * b.tokens * spreads[b.id]) ** 2,
+            dram=d.offloaded(b.tokens),
             transfer=0.0 if pool.role is Role.MIXED else handed_over(d, b.tokens - cls.output_tokens),
             exchange_bytes=b.rate * cls.output_tokens * d.exchange(1.0),
         )

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from optimizer.catalog import Catalog, Codec, ModelCard, ModelOption
 from optimizer.instance.deployment import Deployment, supports
-from optimizer.instance.types import Bucket, Build, Enclosure, Holding, Location, Policy, Sku, Store, Stored, Tier
+from optimizer.instance.types import (
+    Bucket,
+    Build,
+    Enclosure,
+    Holding,
+    Location,
+    Policy,
+    Sku,
+    Store,
+    Stored,
+    Tier,
+)
 from optimizer.instance.types import TrafficClass as Class
 from optimizer.physics.memory import growth_bytes_per_token, tier_bytes, tier_new_bytes
 from optimizer.workload import Workload
@@ -34,16 +45,19 @@ def policy_of(workload: Workload, tier: Tier) -> TierPolicy:
 
 
 def stores(
-    workload: Workload, catalog: Catalog, deployed: Iterable[Deployment], skus: tuple[Sku, ...],
-    builds: tuple[Build, ...], enclosures: tuple[Enclosure, ...],
+    workload: Workload,
+    catalog: Catalog,
+    deployed: Iterable[Deployment],
+    skus: tuple[Sku, ...],
+    builds: tuple[Build, ...],
+    enclosures: tuple[Enclosure, ...],
 ) -> list[Store]:
     """Every place that the allowed hardware can make."""
     utilisation = catalog.devices.facility.design_utilisation.value
     found: list[tuple[Tier, str]] = [(Tier.HBM, scope) for scope in dict.fromkeys(d.id for d in deployed)]
     pooled = workload.tiers.dram.scope == "pooled"
     found += [
-        (Tier.DRAM, s.id) for s in skus
-        if not pooled and any(b.sku == s.id and b.dram_usable for b in builds)
+        (Tier.DRAM, s.id) for s in skus if not pooled and any(b.sku == s.id and b.dram_usable for b in builds)
     ]
     found += [(Tier.CXL, e.id) for e in enclosures]
     if pooled or any(b.tier is Tier.DRAM_POOL for b in builds):
@@ -54,16 +68,28 @@ def stores(
     kept = []
     for tier, scope in found:
         policy = policy_of(workload, tier)
-        kept.append(Store(
-            id=f"{tier.value}@{scope}", tier=tier, scope=scope, utilisation=utilisation,
-            shared_bandwidth=tier in SHARED_BANDWIDTH, lru=policy.eviction == "lru",
-            min_bytes=policy.min_bytes, max_bytes=policy.max_bytes,
-        ))
+        kept.append(
+            Store(
+                id=f"{tier.value}@{scope}",
+                tier=tier,
+                scope=scope,
+                utilisation=utilisation,
+                shared_bandwidth=tier in SHARED_BANDWIDTH,
+                lru=policy.eviction == "lru",
+                min_bytes=policy.min_bytes,
+                max_bytes=policy.max_bytes,
+            )
+        )
     return kept
 
 
-def places(workload: Workload, found: list[Store], coded: list[tuple[str, ModelOption, ModelCard]],
-           deployed: list[Deployment], floors: dict[str, float]) -> Places:
+def places(
+    workload: Workload,
+    found: list[Store],
+    coded: list[tuple[str, ModelOption, ModelCard]],
+    deployed: list[Deployment],
+    floors: dict[str, float],
+) -> Places:
     """Locations of the enabled stores: plain, and one per codec that an option may use there."""
     locations: list[Location] = []
     scopes: dict[str, str] = {}
@@ -72,21 +98,27 @@ def places(workload: Workload, found: list[Store], coded: list[tuple[str, ModelO
         if not policy_of(workload, store.tier).enabled:
             continue
         own = [d for d in deployed if d.id == store.scope]
-        entries = [(IDENTITY, own[0].option_id if own else None)]
+        entries: list[tuple[str, str | None]] = [(IDENTITY, own[0].option_id if own else None)]
         for option_id, option, card in coded if store.tier is not Tier.HBM else []:
             reach = [d for d in deployed if d.option_id == option_id]
             if store.scope in {d.sku.id for d in deployed}:
                 reach = [d for d in reach if d.sku.id == store.scope]
             entries += [
-                (codec.id, option_id) for codec in card.codecs
-                if _codec_allowed(workload, card, option, codec, store.tier, floors) and reach
+                (codec.id, option_id)
+                for codec in card.codecs
+                if _codec_allowed(workload, card, option, codec, store.tier, floors)
+                and reach
                 and all(supports(codec.accelerators, d.accelerator) for d in reach)
             ]
-        for codec, option_id in entries:
-            tag = "" if codec == IDENTITY else f"+{codec}/{option_id}"
+        for codec, owner in entries:
+            tag = "" if codec == IDENTITY else f"+{codec}/{owner}"
             location = Location(
-                id=f"{store.id}{tag}", store=store.id, tier=store.tier, codec=codec,
-                order=RANK[store.tier] * 10 + (codec != IDENTITY), option=option_id,
+                id=f"{store.id}{tag}",
+                store=store.id,
+                tier=store.tier,
+                codec=codec,
+                order=RANK[store.tier] * 10 + (codec != IDENTITY),
+                option=owner,
             )
             locations.append(location)
             scopes[location.id] = sku_of.get(store.scope, store.scope)
@@ -95,7 +127,12 @@ def places(workload: Workload, found: list[Store], coded: list[tuple[str, ModelO
 
 
 def _codec_allowed(
-    workload: Workload, card: ModelCard, option: ModelOption, codec: Codec, tier: Tier, floors: dict[str, float]
+    workload: Workload,
+    card: ModelCard,
+    option: ModelOption,
+    codec: Codec,
+    tier: Tier,
+    floors: dict[str, float],
 ) -> bool:
     rules = workload.options.get(card.id)
     if tier.value not in codec.tiers or option.profile not in codec.ratio or not codec.enabled:
@@ -106,9 +143,7 @@ def _codec_allowed(
     return loss <= floors[card.id]
 
 
-def weigh(
-    d: Deployment, place: Location, bucket: Bucket, cls: Class, shared: float, spread: float
-) -> Stored:
+def weigh(d: Deployment, place: Location, bucket: Bucket, cls: Class, shared: float, spread: float) -> Stored:
     """Bytes of one stored context of a bucket at a location. `shared` tokens are held elsewhere, once."""
     components, profile, snapshot = d.card.components, d.option.profile, d.option.snapshot
     if place.tier is Tier.HBM:
@@ -125,8 +160,14 @@ def weigh(
         first = tier_new_bytes(components, profile, shared, begun, snapshot, ratio)
         prefix = slope * (bucket.reusable - shared)
     return Stored(
-        option=d.option_id, bucket=bucket.id, location=place.id, bytes=size,
-        square=size**2 + (slope * bucket.tokens * spread) ** 2, new=new, first=first, prefix=prefix,
+        option=d.option_id,
+        bucket=bucket.id,
+        location=place.id,
+        bytes=size,
+        square=size**2 + (slope * bucket.tokens * spread) ** 2,
+        new=new,
+        first=first,
+        prefix=prefix,
     )
 
 
@@ -135,9 +176,7 @@ def codec_ratio(card: ModelCard, codec: str, profile: str) -> float:
     return next((c.ratio[profile] for c in card.codecs if c.id == codec), 1.0)
 
 
-def holdings(
-    workload: Workload, where: Places, usable: dict[tuple[str, str], set[str]]
-) -> Iterator[Holding]:
+def holdings(workload: Workload, where: Places, usable: dict[tuple[str, str], set[str]]) -> Iterator[Holding]:
     """Admissible (serve, home) pairs: the home is no faster and reaches no less far than the serving place.
 
     `usable[option, bucket]` are the locations that some pool can read that context from.
@@ -148,12 +187,16 @@ def holdings(
         if exclusive:
             chains = sorted({where.scopes[loc.id] for loc in mine if WIDTH[loc.tier] == 0})
             pairs = [
-                (loc, chain) for chain in chains for loc in mine
+                (loc, chain)
+                for chain in chains
+                for loc in mine
                 if WIDTH[loc.tier] > 0 or where.scopes[loc.id] == chain
             ]
             for loc, chain in pairs:
                 found = _found(workload, loc.tier)
-                yield Holding(f"{option}|{bucket}|{loc.id}|{chain}", option, bucket, loc.id, chain, found, 0.0)
+                yield Holding(
+                    f"{option}|{bucket}|{loc.id}|{chain}", option, bucket, loc.id, chain, found, 0.0
+                )
             continue
         for serve in mine:
             for home in mine:
@@ -161,7 +204,13 @@ def holdings(
                     found = _found(workload, serve.tier)
                     astray = 1 - found if WIDTH[home.tier] > WIDTH[serve.tier] else 0.0
                     yield Holding(
-                        f"{option}|{bucket}|{serve.id}|{home.id}", option, bucket, serve.id, home.id, found, astray,
+                        f"{option}|{bucket}|{serve.id}|{home.id}",
+                        option,
+                        bucket,
+                        serve.id,
+                        home.id,
+                        found,
+                        astray,
                     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from optimizer.instance.types import Bucket, Slot, TrafficClass
 from optimizer.workload import Survival, Workload, bucket_survival, knees, slots, tail_returns
+from optimizer.workload.schema import TierPolicy
 from optimizer.workload.schema import TrafficClass as Declared
 
 
@@ -41,17 +42,26 @@ def traffic(workload: Workload) -> Traffic:
         ]
         buckets += mine
         rate = declared.peak_rate * (1 + workload.headroom)
-        classes.append(TrafficClass(
-            id=name, model=declared.model, rate=rate, mean_rate=rate / declared.peak_to_mean,
-            first_rate=max(0.0, rate - sum(b.returns for b in mine)),
-            attainment=declared.slo.attainment, ttft=declared.slo.ttft, tpot=declared.slo.tpot,
-            output_tokens=declared.output_tokens, new_tokens=declared.new_tokens,
-            first_prompt=declared.first_prompt, quality_floor=declared.quality_floor,
-        ))
+        classes.append(
+            TrafficClass(
+                id=name,
+                model=declared.model,
+                rate=rate,
+                mean_rate=rate / declared.peak_to_mean,
+                first_rate=max(0.0, rate - sum(b.returns for b in mine)),
+                attainment=declared.slo.attainment,
+                ttft=declared.slo.ttft,
+                tpot=declared.slo.tpot,
+                output_tokens=declared.output_tokens,
+                new_tokens=declared.new_tokens,
+                first_prompt=declared.first_prompt,
+                quality_floor=declared.quality_floor,
+            )
+        )
     return Traffic(tuple(classes), tuple(buckets))
 
 
-def _policies(workload: Workload) -> list:
+def _policies(workload: Workload) -> list[TierPolicy]:
     tiers = workload.tiers
     return [tiers.hbm, tiers.dram, tiers.cxl, tiers.dram_pool, tiers.nvme, tiers.storage]
 
@@ -65,11 +75,17 @@ def _bucket(
     cut = tuple(Slot(s.start, s.end, s.rate, s.drop, s.integral) for s in slots(survival, ages, rate, mean))
     tail = tail_returns(survival, ages, mean)
     return Bucket(
-        id=f"{name}:{_tokens(bucket.tokens)}", cls=name, model=declared.model, tokens=bucket.tokens,
-        reusable=bucket.tokens - declared.reuse.discarded, rate=rate, mean_rate=mean,
+        id=f"{name}:{_tokens(bucket.tokens)}",
+        cls=name,
+        model=declared.model,
+        tokens=bucket.tokens,
+        reusable=bucket.tokens - declared.reuse.discarded,
+        rate=rate,
+        mean_rate=mean,
         returns=sum(s.rate * s.drop for s in cut) + tail,
         mean_returns=sum(min(s.rate, mean) * s.drop for s in cut) + tail,
-        run_seconds=declared.slo.ttft + declared.output_tokens * declared.slo.tpot, slots=cut,
+        run_seconds=declared.slo.ttft + declared.output_tokens * declared.slo.tpot,
+        slots=cut,
     )
 
 

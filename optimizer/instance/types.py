@@ -296,7 +296,8 @@ class Pool:
 class Decode:
     """Decoding a bucket on a pool, per unit of its share. `sequences` = rate*out*iteration/accepted;
     seconds are per sequence and iteration; `hbm` and `square` bytes and bytes^2 of one running sequence,
-    `dram` its offloaded bytes, `transfer` KV moved in per request, `exchange_bytes` expert traffic per second."""
+    `dram` its offloaded bytes, `transfer` KV moved in per request, `exchange_bytes` expert traffic
+    per second."""
 
     bucket: str
     pool: str
