@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from optimizer.solver import LinearProgram, Outcome, SolveOptions, solve
 
 Floats = NDArray[np.float64]
-Watch = Callable[[str, float, float | None, float | None, float | None], None]
+Progress = Callable[[str, float, float | None, float | None, float | None], None]
 Interrupt = Callable[[], bool]
 LEAST_SECONDS = 1.0  # what a solve is given when the time is up: enough to return its start
 
@@ -53,14 +53,16 @@ def search(
     *,
     start: Floats | None = None,
     known_bound: float = -math.inf,
-    watch: Watch | None = None,
+    progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> Outcome:
     """Solve to the gap or the time left. `known_bound` is one proven for `lp` itself (its relaxation)."""
 
     def heard(_: float, incumbent: float, bound: float, gap: float) -> None:
-        if watch:
-            watch(stage, clock.elapsed, *(v if math.isfinite(v) else None for v in (incumbent, bound, gap)))
+        if progress:
+            progress(
+                stage, clock.elapsed, *(v if math.isfinite(v) else None for v in (incumbent, bound, gap))
+            )
 
     return solve(
         lp, clock.within(options), start=start, known_bound=known_bound, interrupt=interrupt, progress=heard

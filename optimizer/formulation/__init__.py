@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 from optimizer.formulation import (
     capacity,
     choice,
+    cxl,
     facility,
     latency,
     objective,
@@ -30,6 +31,7 @@ LAWS: tuple[Law, ...] = (
     *time.LAWS,
     *capacity.LAWS,
     *traffic.LAWS,
+    *cxl.LAWS,
     *latency.LAWS,
     *facility.LAWS,
 )

@@ -1,0 +1,127 @@
+"""Rounds of search: solve, check exactly, move the occupancy margins' touching points, solve again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from optimizer.design import margins
+from optimizer.design.result import Round
+from optimizer.design.search import Clock, Interrupt, Progress, search
+from optimizer.formulation import Model, read_back, write
+from optimizer.instance import Instance, Layout
+from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, fixed_lp, relaxation
+from optimizer.verify import Certificate, check
+
+ROUNDS = 5
+UNFINISHED = (Status.LIMIT, Status.INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One verified layout with the model it came from."""
+
+    model: Model
+    compiled: Compiled
+    outcome: Outcome
+    priced: Outcome
+    layout: Layout
+    certificate: Certificate
+
+
+def improve(
+    instance: Instance,
+    options: SolveOptions,
+    clock: Clock,
+    *,
+    progress: Progress | None = None,
+    interrupt: Interrupt | None = None,
+) -> tuple[Candidate | None, list[Round], tuple[Compiled, Outcome]]:
+    """Rounds: solve, check, move the margins' touching points to the layout, until they settle.
+
+    Every round is safe by itself and its bound holds at its own touching points. A layout stays feasible
+    when they move to it, so the next round starts from it and can only be cheaper; a round that is not
+    proven in time does not replace one that is.
+    """
+    ready = _from_relaxation(margins.first_guess(instance), options, clock)
+    best: Candidate | None = None
+    rounds: list[Round] = []
+    while True:
+        began = clock.elapsed
+        start = best.outcome.x if best else None
+        outcome = search(
+            ready.compiled.lp,
+            options,
+            clock,
+            f"round {len(rounds) + 1}",
+            start=start,
+            known_bound=ready.bound,
+            progress=progress,
+            interrupt=interrupt,
+        )
+        rounds.append(_round(len(rounds) + 1, outcome))
+        failed = (ready.compiled, outcome)
+        if outcome.x is None:
+            return best, rounds, failed
+        candidate = settle(ready.model, ready.compiled, outcome, options)
+        if best is None or _better(candidate, best):
+            best = candidate
+        instance, moved = margins.touching(candidate.model)
+        settled = moved < margins.SETTLED
+        no_time = clock.left < clock.elapsed - began
+        if settled or no_time or len(rounds) >= ROUNDS or outcome.status in UNFINISHED:
+            return best, rounds, failed
+        ready = _ready(instance)
+
+
+def _better(candidate: Candidate, best: Candidate) -> bool:
+    """Verified beats unverified; then a proven layout that costs no more."""
+    if candidate.certificate.passed != best.certificate.passed:
+        return candidate.certificate.passed
+    proven = candidate.outcome.status not in UNFINISHED or best.outcome.status in UNFINISHED
+    return proven and candidate.layout.objective_usd <= best.layout.objective_usd
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A model written and compiled, with a bound that its relaxation gave if it was solved."""
+
+    model: Model
+    compiled: Compiled
+    bound: float = -math.inf
+
+
+def _ready(instance: Instance) -> Ready:
+    model = write(instance)
+    return Ready(model, compile(model.pyomo))
+
+
+def _from_relaxation(instance: Instance, options: SolveOptions, clock: Clock) -> Ready:
+    """Move the touching points to the LP's answer before any integer is asked for: it costs seconds."""
+    ready = _ready(instance)
+    relaxed = relaxation(ready.compiled.lp, clock.within(options))
+    if relaxed.x is None:
+        return ready
+    ready.compiled.read_back(relaxed.x)
+    return _ready(margins.touching(ready.model)[0])
+
+
+def settle(model: Model, compiled: Compiled, outcome: Outcome, options: SolveOptions) -> Candidate:
+    """Integers rounded, the rest solved to 1e-10, put on the safe side, and judged exactly."""
+    assert outcome.x is not None
+    priced = fixed_lp(compiled.lp, outcome.x, options)
+    compiled.read_back(priced.x if priced.x is not None else outcome.x)
+    layout = read_back(model)
+    return Candidate(model, compiled, outcome, priced, layout, check(model.instance, layout))
+
+
+def _round(number: int, outcome: Outcome) -> Round:
+    known = outcome.x is not None
+    return Round(
+        what=f"round {number}",
+        status=outcome.status.name.lower(),
+        objective_usd=outcome.objective if known else None,
+        bound_usd=outcome.bound if abs(outcome.bound) < 1e300 else 0.0,
+        gap=outcome.gap if known else None,
+        seconds=outcome.seconds,
+    )
