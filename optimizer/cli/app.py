@@ -75,8 +75,8 @@ def solve(
         options = SolveOptions(gap=gap, time_limit=time_limit, seed=seed)
         if out is not None:
             prepare(out)
-        with placed(loaded), Interrupt() as interrupt, Progress(quiet=as_json) as watch:
-            result = plan(loaded, catalog, options, watch=watch, interrupt=interrupt)
+        with placed(loaded), Interrupt() as interrupt, Progress(quiet=as_json) as progress:
+            result = plan(loaded, catalog, options, progress=progress, interrupt=interrupt)
         try:
             if out is not None:
                 complain(f"written: {write_result(result, out)}")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from optimizer.design.result import Binding, Shortfall
 from optimizer.formulation import LAWS, Law
+from optimizer.instance import Instance
 from optimizer.solver import Compiled, Outcome, SolveOptions, elastic
 from optimizer.verify import Certificate
 
 LAW_OF: dict[str, Law] = {law.row: law for law in LAWS}
+NODES_AT_MOST = 2000
 PRICELESS = 1e-6  # USD: below this a price is rounding
 NEGOTIABLE = {
     "power": "raise facility.power",
@@ -27,6 +30,8 @@ NEGOTIABLE = {
     "spare_servers": "lower hardware.spares",
 }
 """Row families a planner can give way on, and how."""
+AT_LEAST = {"ttft_attainment", "server_minimum", "tier_floor"}
+"""Row families written with both sides negated: a demand, not a limit."""
 BOOKKEEPING = {
     "route_hits",
     "contexts_only_sink",
@@ -85,6 +90,16 @@ def _bindings(compiled: Compiled, priced: Outcome, certificate: Certificate) -> 
         )
 
 
+def with_room_to_give(instance: Instance) -> Instance:
+    """The same demand without the bounds on counts that its limits imply: a limit can only be seen to be
+    too low where the counts may exceed it."""
+    limit = {s.id: s.maximum for s in instance.skus}
+    builds = tuple(
+        replace(b, maximum=max(b.maximum, limit.get(b.sku or "", NODES_AT_MOST))) for b in instance.builds
+    )
+    return replace(instance, builds=builds)
+
+
 def shortfalls(compiled: Compiled, options: SolveOptions) -> tuple[Shortfall, ...]:
     """Have, need and the smallest fix of every conflict at once, on rows a planner can give way on."""
     allowed = [i for i, c in enumerate(compiled.constraints) if c.parent_component().name in NEGOTIABLE]
@@ -93,12 +108,12 @@ def shortfalls(compiled: Compiled, options: SolveOptions) -> tuple[Shortfall, ..
         constraint = compiled.constraints[slack.row]
         family = constraint.parent_component().name
         law = LAW_OF[family]
-        sign = -1.0 if family in ("ttft_attainment", "server_minimum", "tier_floor") else 1.0
+        have, need = (-slack.need, -slack.have) if family in AT_LEAST else (slack.have, slack.need)
         found.append(
             Shortfall(
                 row=row_name(constraint),
-                have=sign * slack.have,
-                need=sign * slack.need,
+                have=have,
+                need=need,
                 unit=law.unit,
                 fix=f"{NEGOTIABLE.get(family, 'relax this row')} by {slack.slack:,.4g} {law.unit}",
             )

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 
 from optimizer.catalog import Catalog
-from optimizer.design.explain import bindings, shortfalls
+from optimizer.design.explain import bindings, shortfalls, with_room_to_give
 from optimizer.design.render import costs_out, layout_out, tokens_out
 from optimizer.design.result import AssumptionOut, Checks, ExactCheck, Result, Round, Shortfall, Size
 from optimizer.design.rounds import Candidate, improve
@@ -21,6 +21,7 @@ from optimizer.instance.checks import Unmeetable
 from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, is_infeasible
 from optimizer.workload import Loaded
 
+PATIENCE = 10.0  # seconds that a witness of infeasibility gets at least
 LIBRARIES = ("tierplan", "pyomo", "highspy", "numpy", "scipy", "pydantic")
 
 
@@ -71,11 +72,12 @@ def _size(compiled: Compiled) -> Size:
 
 
 def _without_layout(
-    loaded: Loaded, options: SolveOptions, clock: Clock, failed: tuple[Compiled, Outcome], rounds: list[Round]
+    loaded: Loaded, options: SolveOptions, clock: Clock, failed: tuple[Instance, Outcome], rounds: list[Round]
 ) -> Result:
     """Infeasible, with a witness; or out of time before any layout was found."""
-    compiled, outcome = failed
-    patient = replace(options, time_limit=max(10.0, options.time_limit))
+    instance, outcome = failed
+    patient = replace(options, time_limit=max(PATIENCE, options.time_limit))
+    compiled = compile(write(with_room_to_give(instance)).pyomo)
     if outcome.status is Status.INFEASIBLE and is_infeasible(compiled.lp, patient):
         return _result(
             loaded,

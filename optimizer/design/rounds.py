@@ -36,7 +36,7 @@ def improve(
     *,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
-) -> tuple[Candidate | None, list[Round], tuple[Compiled, Outcome]]:
+) -> tuple[Candidate | None, list[Round], tuple[Instance, Outcome]]:
     """Rounds: solve, check, move the margins' touching points to the layout, until they settle.
 
     Every round is safe by itself and its bound holds at its own touching points. A layout stays feasible
@@ -60,7 +60,7 @@ def improve(
             interrupt=interrupt,
         )
         rounds.append(_round(len(rounds) + 1, outcome))
-        failed = (ready.compiled, outcome)
+        failed = (ready.model.instance, outcome)
         if outcome.x is None:
             return best, rounds, failed
         candidate = settle(ready.model, ready.compiled, outcome, options)

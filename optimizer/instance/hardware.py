@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from math import floor
 
 from optimizer.catalog import Catalog, CxlEnclosure, CxlModule, Drive, Population, Server
 from optimizer.instance.money import Money, Part
@@ -11,7 +11,7 @@ from optimizer.instance.types import Build, CostLine, Enclosure, Sku, Tier
 from optimizer.workload import Workload
 from optimizer.workload.schema import ServerChoice
 
-UNLIMITED = 2000  # machines of one kind where neither the planner nor the building says less
+UNLIMITED = 2000  # machines of one kind where the planner states no limit
 
 
 class Market:
@@ -36,12 +36,14 @@ class Market:
             if server.kind == kind:
                 yield server, choice
 
-    def maximum(self, server: Server, choice: ServerChoice) -> int:
-        """The most machines that the planner or the building's power admits."""
-        limits = [choice.max, UNLIMITED]
-        if self.workload.facility.power is not None:
-            limits.append(math.floor(self.workload.facility.power / server.max_power.value))
-        return min(limit for limit in limits if limit is not None)
+    def maximum(self, choice: ServerChoice) -> int:
+        """The most machines of a kind: the planner's limit, or more than anybody has a hall for."""
+        return UNLIMITED if choice.max is None else choice.max
+
+    def _bound(self, choice: ServerChoice, watts: float) -> int:
+        """The most machines of one build that the limits admit: a tight bound makes a tight relaxation."""
+        power = self.workload.facility.power
+        return self.maximum(choice) if power is None else min(self.maximum(choice), floor(power / watts))
 
     def skus(self) -> tuple[Sku, ...]:
         """The accelerator servers."""
@@ -54,7 +56,7 @@ class Market:
                     accelerator=server.accelerator or "",
                     gpus=server.accelerators,
                     minimum=choice.min,
-                    maximum=self.maximum(server, choice),
+                    maximum=self.maximum(choice),
                     supply=choice.supply,
                     owned=choice.owned,
                     owned_saving_usd=price,
@@ -156,7 +158,7 @@ class Market:
             rack_units=server.rack_units.value,
             capex_usd=sum(p.usd for p in parts) if self._bought() or tier else sum(p.usd for p in extras),
             minimum=choice.min if tier else 0,
-            maximum=self.maximum(server, choice),
+            maximum=self._bound(choice, sum(p.watts for p in parts)),
             cost=cost,
         )
 

@@ -40,8 +40,9 @@ def at_stake(limit: Binding) -> float:
 def _limit(place: int, b: Binding) -> Iterator[tuple[str, str]]:
     effect = "saves" if b.price_usd >= 0 else "costs"
     stake = words.usd(at_stake(b))
-    yield f"{place}", f"{b.price_means}: {effect} {words.usd(abs(b.price_usd))} ({stake} at stake)"
-    yield "", f"{b.row}: have {words.number(b.have)}, need {words.number(b.need)} {b.unit}"
+    amounts = f"have {words.number(b.have)}, need {words.number(b.need)} {b.unit}"
+    yield f"{place}", f"{b.price_means}: {effect} {words.usd(abs(b.price_usd))}; {amounts}"
+    yield "", f"{b.row} ({stake} at stake)"
 
 
 def costs(result: Result) -> RenderableType:

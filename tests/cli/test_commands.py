@@ -32,8 +32,8 @@ def answer(monkeypatch):
     def let(result):
         seen = {}
 
-        def plan(loaded, catalog, options, *, watch=None, interrupt=None):
-            seen.update(loaded=loaded, catalog=catalog, options=options, watch=watch, interrupt=interrupt)
+        def plan(loaded, catalog, options, *, progress=None, interrupt=None):
+            seen.update(loaded=loaded, catalog=catalog, options=options, progress=progress, interrupt=interrupt)
             if isinstance(result, BaseException):
                 raise result
             return result
@@ -88,7 +88,7 @@ def test_options_reach_the_search(run, answer):
     assert done.exit_code == 0
     assert (seen["options"].gap, seen["options"].time_limit, seen["options"].seed) == (0.02, 90.0, 7)
     assert seen["loaded"].workload.headroom == 0.1
-    assert callable(seen["watch"])
+    assert callable(seen["progress"])
     assert seen["interrupt"]() is False
 
 

@@ -226,6 +226,6 @@ def drives_replaced(book: Book) -> Iterator[Row]:
 
 LAWS = (
     tier_read, tier_write, cxl_fabric, host_link_read, host_link_write, host_link_sum, network_in,
-    network_out, cxl_ports, cxl_connected, cxl_slots, cxl_adapters, cxl_hosts, cxl_modules, cxl_read, cxl_write,
-    cxl_attached, nvme_endurance, drives_replaced,
+    network_out, cxl_ports, cxl_connected, cxl_slots, cxl_adapters, cxl_hosts, cxl_modules, cxl_read,
+    cxl_write, cxl_attached, nvme_endurance, drives_replaced,
 )

@@ -216,7 +216,7 @@ def test_relaxing_is_never_dearer(instance: Instance) -> None:
         assert without.objective <= best.objective * (1 + 1e-9)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(instances(targets=("anything",)))
 def test_double_prices_double_the_cost(instance: Instance) -> None:
     """The optimum scales with its prices."""
