@@ -24,7 +24,7 @@ def why(result: Result, shown: int | None = SHOWN) -> RenderableType:
     kept = ranked[:shown]
     lines = [pair for place, b in enumerate(kept, 1) for pair in _limit(place, b)]
     if not ranked:
-        lines = [("-", "no limit has a price here")]
+        lines = [("-", "no limit has a price: with the machines as bought, more of nothing would save a dollar")]
     if len(ranked) > len(kept):
         more = words.counted(len(ranked) - len(kept), "smaller limit")
         lines.append(("", f"and {more}: see tierplan explain"))
