@@ -14,7 +14,8 @@ from optimizer.verify import Certificate
 
 LAW_OF: dict[str, Law] = {law.row: law for law in LAWS}
 NODES_AT_MOST = 2000
-PRICELESS = 1e-6  # USD: below this a price is rounding
+PRICELESS = 0.01  # USD: below a cent a price is rounding
+REACHED = 1e-6  # a row this close to its limit stands at it
 NEGOTIABLE = {
     "power": "raise facility.power",
     "rack_space": "raise facility.rack_units",
@@ -52,42 +53,43 @@ def row_name(constraint: Any) -> str:
     return f"{constraint.parent_component().name}[{','.join(str(part) for part in parts)}]"
 
 
-def bindings(compiled: Compiled, priced: Outcome, certificate: Certificate) -> tuple[Binding, ...]:
-    """The inequality rows whose price is not nothing, dearest first."""
-    return tuple(sorted(_bindings(compiled, priced, certificate), key=lambda b: -abs(b.price_usd * b.need)))
+def bindings(
+    compiled: Compiled, priced: Outcome, relaxed: Outcome, certificate: Certificate
+) -> tuple[Binding, ...]:
+    """The limits that the layout stands at, most money at stake first.
+
+    Two prices, both local. As bought: the machines stay and only the rest may move (most limits are then
+    worth nothing, since dollars hang on machines). Long run: counts may follow in fractions.
+    """
+    found = _bindings(compiled, priced, relaxed, certificate)
+    return tuple(sorted(found, key=lambda b: -abs(b.long_run_price_usd * b.need)))
 
 
-def _bindings(compiled: Compiled, priced: Outcome, certificate: Certificate) -> Iterator[Binding]:
-    if priced.duals is None or priced.row_activity is None:
+def _bindings(
+    compiled: Compiled, priced: Outcome, relaxed: Outcome, certificate: Certificate
+) -> Iterator[Binding]:
+    if priced.duals is None or relaxed.duals is None:
         return
     stated = {a.name: a for a in certificate.activities}
     lp = compiled.lp
     for i, constraint in enumerate(compiled.constraints):
-        price = -float(priced.duals.row[i])
         law = LAW_OF.get(constraint.parent_component().name)
-        if (
-            law is None
-            or law.row in BOOKKEEPING
-            or abs(price) < PRICELESS
-            or lp.row_lower[i] == lp.row_upper[i]
-        ):
+        activity = stated.get(row_name(constraint))
+        if law is None or law.row in BOOKKEEPING or activity is None or lp.row_lower[i] == lp.row_upper[i]:
             continue
-        name = row_name(constraint)
-        activity = stated.get(name)
-        have, need = (
-            (activity.have / law.size, activity.need / law.size)
-            if activity
-            else (float(priced.row_activity[i]), float(lp.row_upper[i]))
-        )
-        yield Binding(
-            row=name,
-            law=law.row,
-            have=have,
-            need=need,
-            unit=law.unit,
-            price_usd=price,
-            price_means=law.price,
-        )
+        now, later = -float(priced.duals.row[i]), -float(relaxed.duals.row[i])
+        reached = abs(activity.have - activity.need) <= REACHED * abs(activity.need)
+        if reached and activity.need and max(abs(now), abs(later)) > PRICELESS:
+            yield Binding(
+                row=activity.name,
+                law=law.row,
+                have=activity.have / law.size,
+                need=activity.need / law.size,
+                unit=law.unit,
+                price_usd=now,
+                long_run_price_usd=later,
+                price_means=law.price,
+            )
 
 
 def with_room_to_give(instance: Instance) -> Instance:

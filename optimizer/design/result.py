@@ -105,6 +105,18 @@ class Placement(Strict):
     bytes: float
 
 
+class ClassOut(Strict):
+    """One class as it was asked for: rates with headroom, limits, and the share that must meet TTFT."""
+
+    cls: str
+    model: str
+    rate: float
+    mean_rate: float
+    ttft_s: float
+    tpot_s: float
+    attainment: float
+
+
 class Flow(Strict):
     """Requests of one class by how they meet the cache (req/s at the peak)."""
 
@@ -149,7 +161,8 @@ class TokenPrice(Strict):
 
 
 class Binding(Strict):
-    """A limit that decides. `price_usd`: what one more unit would save, local to this layout."""
+    """A limit the layout stands at, and what one more unit would save, both local: `price_usd` with the
+    machines as bought, `long_run_price_usd` where counts may follow in fractions (the relaxation's)."""
 
     row: str
     law: str
@@ -157,6 +170,7 @@ class Binding(Strict):
     need: float
     unit: str
     price_usd: float
+    long_run_price_usd: float
     price_means: str
 
 
@@ -210,6 +224,7 @@ class Result(Strict):
     gap: float | None
     seconds: float
     horizon_s: float
+    classes: tuple[ClassOut, ...]
     checks: Checks
     layout: LayoutOut | None
     costs: tuple[CostOut, ...]

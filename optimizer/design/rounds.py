@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from optimizer.design import margins
 from optimizer.design.result import Round
@@ -14,6 +17,7 @@ from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, f
 from optimizer.verify import Certificate, check
 
 ROUNDS = 5
+TIE_USD = 0.01  # per busy prefill instance: far below any price, so that it only breaks ties
 UNFINISHED = (Status.LIMIT, Status.INTERRUPTED)
 
 
@@ -43,7 +47,7 @@ def improve(
     when they move to it, so the next round starts from it and can only be cheaper; a round that is not
     proven in time does not replace one that is.
     """
-    ready = _from_relaxation(margins.first_guess(instance), options, clock)
+    ready = _from_relaxation(margins.first_guess(instance), options, clock, interrupt)
     best: Candidate | None = None
     rounds: list[Round] = []
     while True:
@@ -96,21 +100,35 @@ def _ready(instance: Instance) -> Ready:
     return Ready(model, compile(model.pyomo))
 
 
-def _from_relaxation(instance: Instance, options: SolveOptions, clock: Clock) -> Ready:
+def _from_relaxation(
+    instance: Instance, options: SolveOptions, clock: Clock, interrupt: Interrupt | None
+) -> Ready:
     """Move the touching points to the LP's answer before any integer is asked for: it costs seconds."""
     ready = _ready(instance)
-    relaxed = relaxation(ready.compiled.lp, clock.within(options))
+    relaxed = relaxation(ready.compiled.lp, clock.within(options), interrupt=interrupt)
     if relaxed.x is None:
         return ready
     ready.compiled.read_back(relaxed.x)
     return _ready(margins.touching(ready.model)[0])
 
 
+def _less_work(model: Model, compiled: Compiled) -> NDArray[np.float64]:
+    """Costs that break ties: of layouts of one price, the one whose prefill instances work least, so that
+    memory that is there anyway is used."""
+    costs = np.zeros(compiled.lp.c.size)
+    for i, path in enumerate(model.instance.paths):
+        costs[compiled.column_of[model.pyomo.path[i]]] = TIE_USD * path.busy
+    return costs
+
+
 def settle(model: Model, compiled: Compiled, outcome: Outcome, options: SolveOptions) -> Candidate:
     """Integers rounded, the rest solved to 1e-10, put on the safe side, and judged exactly."""
-    assert outcome.x is not None
+    if outcome.x is None:
+        raise ValueError("there is no solution to settle")
     priced = fixed_lp(compiled.lp, outcome.x, options)
-    compiled.read_back(priced.x if priced.x is not None else outcome.x)
+    tied = replace(compiled.lp, c=compiled.lp.c + _less_work(model, compiled))
+    settled = fixed_lp(tied, outcome.x, options)
+    compiled.read_back(next(o.x for o in (settled, priced, outcome) if o.x is not None))
     layout = read_back(model)
     return Candidate(model, compiled, outcome, priced, layout, check(model.instance, layout))
 

@@ -6,7 +6,6 @@ Everything on it comes from the laws themselves, so that the page cannot drift f
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Iterable
 
@@ -22,7 +21,6 @@ the table of prices. `mathematics` is in the unit in brackets, the rows and thei
 symbols stand in `formulation.md`.
 """
 COLUMNS = ("law", "row family", "unit", "mathematics", "what its price means")
-_UNIT = re.compile(r"\[([^\[\]]+)\]$")
 
 
 def sentence(law: Law) -> str:
@@ -35,12 +33,6 @@ def mathematics(law: Law) -> str:
     return _parts(law)[1]
 
 
-def unit(law: Law) -> str:
-    """The unit of the mathematics; empty if it states none."""
-    found = _UNIT.search(mathematics(law))
-    return found[1] if found else ""
-
-
 def markdown() -> str:
     """Every law as a row of a table, one table a room, under the room's own first line."""
     rooms = group(LAWS, lambda law: law.body.__module__)
@@ -49,12 +41,16 @@ def markdown() -> str:
 
 def _room(module: str, laws: list[Law]) -> list[str]:
     title = inspect.cleandoc(sys.modules[module].__doc__ or module).splitlines()[0].rstrip(".")
-    rows = [(sentence(law), f"`{law.row}`", law.unit, f"`{mathematics(law)}`", law.price) for law in laws]
+    rows = [(sentence(law), _code(law.row), law.unit, _code(mathematics(law)), law.price) for law in laws]
     return [f"## {title}", "", _row(COLUMNS), _row("---" for _ in COLUMNS), *map(_row, rows), ""]
 
 
+def _code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
 def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _parts(law: Law) -> tuple[str, str]:

@@ -38,7 +38,8 @@ def servers_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
     known = [s.id for s in catalog.devices.servers]
     for name in workload.hardware.servers:
         yield from _unknown(("hardware", "servers", name), name, known, "server")
-    if not any(catalog.server(n).kind == "accelerator" for n in workload.hardware.servers if n in known):
+    named = workload.hardware.servers
+    if all(n in known and catalog.server(n).kind != "accelerator" for n in named):
         keys = ("hardware", "servers")
         yield Problem(
             "", "hardware.servers", "allows no server with accelerators", "allow at least one", keys

@@ -144,7 +144,7 @@ def _requests(result: Result, layout: LayoutOut, hit: list[str]) -> Iterator[tup
         yield (
             cls, words.rate(total), *(words.share(_rate(mine, "hit", t) / total) for t in hit),
             words.share(_rate(mine, "miss") / total), words.share(_rate(mine, "first") / total),
-            words.share(sum(f.in_time for f in mine) / total), _required(result, cls, total),
+            words.share(sum(f.in_time for f in mine) / total), _required(result, cls),
         )
 
 
@@ -152,7 +152,6 @@ def _rate(flows: list[Flow], case: str, tier: str | None = None) -> float:
     return sum(f.rate for f in flows if f.case == case and tier in (None, f.tier))
 
 
-def _required(result: Result, cls: str, total: float) -> str:
-    """The share that must be in time, where the result says so."""
-    row = next((b for b in result.binding if b.row == f"ttft_attainment[{cls}]"), None)
-    return words.share(row.need / total) if row else "-"
+def _required(result: Result, cls: str) -> str:
+    """The share that must be in time."""
+    return next((words.share(c.attainment) for c in result.classes if c.cls == cls), "-")

@@ -24,24 +24,25 @@ def why(result: Result, shown: int | None = SHOWN) -> RenderableType:
     kept = ranked[:shown]
     lines = [pair for place, b in enumerate(kept, 1) for pair in _limit(place, b)]
     if not ranked:
-        lines = [("-", "no limit has a price: with the machines as bought, more of nothing would save a dollar")]
+        lines = [("-", "no limit has a price: one more unit of nothing saves a dollar")]
     if len(ranked) > len(kept):
         more = words.counted(len(ranked) - len(kept), "smaller limit")
         lines.append(("", f"and {more}: see tierplan explain"))
-    title = "Why: the limits that decide (prices are local: machines as bought, the rest free to move)"
+    title = "Why: the limits it stands at (what one more unit saves: long run, counts may follow; local)"
     return section(title, facts(lines))
 
 
 def at_stake(limit: Binding) -> float:
-    """Dollars that hang on a limit: its price times the amount at which it stands."""
-    return abs(limit.price_usd) * max(abs(limit.have), abs(limit.need))
+    """Dollars that hang on a limit: its long-run price times the amount at which it stands."""
+    return abs(limit.long_run_price_usd) * max(abs(limit.have), abs(limit.need))
 
 
 def _limit(place: int, b: Binding) -> Iterator[tuple[str, str]]:
-    effect = "saves" if b.price_usd >= 0 else "costs"
+    effect = "saves" if b.long_run_price_usd >= 0 else "costs"
+    now = f"; as bought {words.usd(b.price_usd)}" if abs(b.price_usd) >= 0.01 else ""
     stake = words.usd(at_stake(b))
     amounts = f"have {words.number(b.have)}, need {words.number(b.need)} {b.unit}"
-    yield f"{place}", f"{b.price_means}: {effect} {words.usd(abs(b.price_usd))}; {amounts}"
+    yield f"{place}", f"{b.price_means}: {effect} {words.usd(abs(b.long_run_price_usd))}{now}; {amounts}"
     yield "", f"{b.row} ({stake} at stake)"
 
 

@@ -33,7 +33,7 @@ def answer(monkeypatch):
         seen = {}
 
         def plan(loaded, catalog, options, *, progress=None, interrupt=None):
-            seen.update(loaded=loaded, catalog=catalog, options=options, progress=progress, interrupt=interrupt)
+            seen.update(loaded=loaded, options=options, progress=progress, interrupt=interrupt)
             if isinstance(result, BaseException):
                 raise result
             return result

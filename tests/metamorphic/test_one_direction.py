@@ -7,32 +7,34 @@ from collections.abc import Iterable
 import pytest
 
 from .changes import LOOSER
-from .solved import FAST, SLOW, base, dearer, differs, least
+from .solved import FAST, SLOW, base, dearer, differs, optimum
+
+TURN = {law: number for number, law in enumerate(LOOSER)}
 
 
-def holds(law: str, seeds: Iterable[int]) -> int:
-    """Check a law on seeds; how many of them felt the change."""
-    change, felt, broken = LOOSER[law], 0, []
+def felt(law: str, seeds: Iterable[int]) -> int:
+    """Check a law on seeds, with whole machines and with parts; how many seeds feel the change."""
+    moved, broken = 0, []
     for seed in seeds:
         before = base(seed)
-        changed = change(before.instance)
-        if changed is None:
+        if (changed := LOOSER[law](before.instance)) is None:
             continue
-        after = least(changed)
-        if dearer(after, before.usd):
-            broken.append((seed, before.usd, after))
-        felt += differs(after, before.usd)
+        after = optimum(changed)
+        if dearer(after.usd, before.usd) or dearer(after.relaxed, before.relaxed):
+            broken.append((seed, before.usd, after.usd, before.relaxed, after.relaxed))
+        moved += differs(after.usd, before.usd) or differs(after.relaxed, before.relaxed)
     assert broken == []
-    return felt
+    return moved
 
 
 @pytest.mark.parametrize("law", LOOSER)
 def test_looser_is_never_dearer(law: str) -> None:
-    holds(law, FAST)
+    """Every law on a fourth of the seeds, every seed under a fourth of the laws."""
+    felt(law, FAST[TURN[law] % 4 :: 4])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", LOOSER)
 def test_looser_is_never_dearer_on_more_seeds(law: str) -> None:
     """And the change is felt: a law that never moves the cost would be no test."""
-    assert holds(law, SLOW) > 0
+    assert felt(law, SLOW[TURN[law] % 2 :: 2]) > 0

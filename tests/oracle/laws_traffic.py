@@ -13,8 +13,18 @@ from .linear import Linear, Row, at_most, column, total
 
 def read_traffic(book: Book, store: Store) -> Linear:
     """Bytes per second loaded from a store; written ones too where they share its bandwidth."""
-    reads = total(i.load * x for i, x in book.hits_in(store))
+    reads = total(i.load * x for i, x in book.hits_in(store)) + shared_reads(book, store)
     return reads + book.store_writes(store) if store.shared_bandwidth else reads
+
+
+def shared_reads(book: Book, store: Store) -> Linear:
+    """Shared prefixes read from a store: by every request of their class that the store reaches."""
+    local = store.scope if store.scope in book.skus else None
+    parts = []
+    for shared in (x for x in book.instance.shared_prefixes if x.store == store.id):
+        paths = book.paths_where(lambda i, x=shared: i.cls == x.cls and i.option == x.option)
+        parts += [shared.reads * x for i, x in paths if local in (None, book.pools[i.pool].sku)]
+    return total(parts)
 
 
 def tier_read(book: Book) -> Iterator[Row]:

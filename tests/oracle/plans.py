@@ -203,6 +203,10 @@ TARGETS: dict[str, Recipe] = {
         tight("prefill", "capacity", tiers=(STORAGE,), limit="ceiling", needed=False),
     ),
     **_each(BELOW_HBM, "read"),
+    "tier_read:shared": choose(
+        tight(ranges={"read": (1.6, 3.0)}, tiers=(DRAM,), shared="nodes"),
+        tight(ranges={"read": (1.6, 3.0)}, tiers=(STORAGE,), shared="once"),
+    ),
     **_each((DRAM_POOL, NVME, STORAGE), "write"),
     "cxl_fabric": tight("cxl_fabric", tiers=(CXL,)),
     "host_link_read": tight("link_read", tiers=(NVME,)),

@@ -7,7 +7,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from optimizer.instance.types import Instance, Period, Policy, Role, SharedPrefix
+from optimizer.instance.types import Instance, Period, Policy, SharedPrefix
 
 from .dice import Dice, short
 from .picked import PICKED
@@ -102,14 +102,15 @@ def shared(dice: Dice, wanted: Traffic, found: Places) -> tuple[SharedPrefix, ..
         for o in (o for o in wanted.options if o.model == cls.model):
             size = max(v for (a, _), v in wanted.size.items() if a == o.id)
             used = {x.store for x in found.locations if x.tier in fitting and x.option in (None, o.id)}
+            read = 0.0 if per == "instances" else size * dice.rng.choice((0.0, 0.2, 0.5))
             for store in sorted(used):
                 result.append(
                     SharedPrefix(
                         cls=cls.id, option=o.id, store=store, bytes=short(size * dice.rng.uniform(0.3, 1.0)),
-                        per=per, reads=0.0,
+                        per=per, reads=short(read),
                     )
                 )
     return tuple(result)
 
 
-__all__ = ["NAMES", "Role", "instances", "random_instance", "target"]
+__all__ = ["NAMES", "drawn", "instances", "random_instance", "target"]

@@ -57,7 +57,8 @@ def limit(row: str, price: float, amount: float, unit: str, means: str) -> dict[
     """A binding limit that has what it needs."""
     law = row.partition("[")[0]
     return {
-        "row": row, "law": law, "have": amount, "need": amount, "unit": unit, "price_usd": price,
+        "row": row, "law": law, "have": amount, "need": amount, "unit": unit,
+        "price_usd": price, "long_run_price_usd": price,
         "price_means": means,
     }
 
@@ -124,6 +125,12 @@ def made(**changes: Any) -> Result:
         "schema": "tierplan-result/1", "name": "by-hand", "status": "within_gap",
         "objective_usd": 4_874_849.0, "bound_usd": 4_850_000.0, "gap": 0.0051,
         "seconds": 12.34, "horizon_s": 5 * YEAR,
+        "classes": [
+            {"cls": "agents", "model": "flash", "rate": 160.0, "mean_rate": 60.0, "ttft_s": 10.0,
+             "tpot_s": 0.05, "attainment": 0.95},
+            {"cls": "chat", "model": "flash", "rate": 240.0, "mean_rate": 90.0, "ttft_s": 2.0,
+             "tpot_s": 0.05, "attainment": 0.9},
+        ],
         "checks": {"exact": {
             "passed": True, "rows_checked": 1234, "worst_relative_excess": 2.5e-16,
             "recomputed_usd": 4_874_849.0, "violations": [],

@@ -10,7 +10,16 @@ from dataclasses import replace
 from optimizer.catalog import Catalog
 from optimizer.design.explain import bindings, shortfalls, with_room_to_give
 from optimizer.design.render import costs_out, layout_out, tokens_out
-from optimizer.design.result import AssumptionOut, Checks, ExactCheck, Result, Round, Shortfall, Size
+from optimizer.design.result import (
+    AssumptionOut,
+    Checks,
+    ClassOut,
+    ExactCheck,
+    Result,
+    Round,
+    Shortfall,
+    Size,
+)
 from optimizer.design.rounds import Candidate, improve
 from optimizer.design.search import Clock, Interrupt, Progress
 from optimizer.design.tokens import RULE
@@ -18,9 +27,13 @@ from optimizer.formulation import write
 from optimizer.instance import Instance, Tier
 from optimizer.instance.build import build
 from optimizer.instance.checks import Unmeetable
-from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, is_infeasible
+from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, is_infeasible, relaxation
 from optimizer.workload import Loaded
 
+NO_LAYOUT = {
+    "limit": "no layout was found in time: raise --time-limit",
+    "interrupted": "interrupted before a layout was found",
+}
 PATIENCE = 10.0  # seconds that a witness of infeasibility gets at least
 LIBRARIES = ("tierplan", "pyomo", "highspy", "numpy", "scipy", "pydantic")
 
@@ -97,7 +110,7 @@ def _without_layout(
         rounds=rounds,
         bound=outcome.bound,
         size=_size(compiled),
-        notes=("no layout was found in time: raise --time-limit", *outcome.notes),
+        notes=(NO_LAYOUT[status], *outcome.notes),
     )
 
 
@@ -106,6 +119,7 @@ def _with_layout(
 ) -> Result:
     cost, bound = best.layout.objective_usd, min(best.outcome.bound, best.layout.objective_usd)
     certificate = best.certificate
+    relaxed = relaxation(best.compiled.lp, options)
     return _result(
         loaded,
         options,
@@ -127,7 +141,7 @@ def _with_layout(
         layout=layout_out(best.model, best.layout),
         costs=costs_out(best.model, best.layout),
         per_million_tokens=tokens_out(best.model, best.layout),
-        binding=bindings(best.compiled, best.priced, certificate),
+        binding=bindings(best.compiled, best.priced, relaxed, certificate),
         notes=(*_tier_notes(best), *best.outcome.notes, *best.priced.notes),
         rounds=rounds,
         size=_size(best.compiled),
@@ -135,17 +149,34 @@ def _with_layout(
 
 
 def _tier_notes(best: Candidate) -> tuple[str, ...]:
-    """Buying no tier is an answer, and so is saying which."""
-    used = {
-        best.model.tables.stores[row.store].tier
-        for row in best.layout.stores
-        if row.used_bytes > 0 and row.store.split("@")[0] != Tier.HBM.value
-    }
+    """Buying no tier is an answer, and so is saying which do not pay."""
+    bought = bought_tiers(best)
     offered = {s.tier for s in best.model.instance.stores if s.tier is not Tier.HBM}
-    if not used:
-        return ("no tier below HBM pays: keeping contexts in HBM or recomputing them is cheaper",)
-    unused = sorted(t.value for t in offered - used)
+    if not bought:
+        return (
+            "no tier below HBM pays: nothing was bought beyond the smallest DIMM population; keeping contexts "
+            "in HBM and that memory, or recomputing them, is cheaper",
+        )
+    unused = sorted(t.value for t in offered - bought)
     return (f"tiers that do not pay here: {', '.join(unused)}",) if unused else ()
+
+
+def bought_tiers(best: Candidate) -> set[Tier]:
+    """The tiers that money was spent on: DRAM counts beyond the smallest population of its server."""
+    tables = best.model.tables
+    bought: set[Tier] = {Tier.CXL} if any(row.modules for row in best.layout.cxl) else set()
+    for row in best.layout.servers:
+        build = tables.builds[row.build]
+        if build.tier:
+            bought.add(build.tier)
+        elif build.drives:
+            bought.add(Tier.NVME)
+        least = min(
+            (b.dram_bytes for b in tables.builds_of.get(build.sku or "", [])), default=build.dram_bytes
+        )
+        if build.sku and build.dram_bytes > least:
+            bought.add(Tier.DRAM)
+    return bought
 
 
 def _result(
@@ -183,6 +214,18 @@ def _result(
             "bound_usd": bound if bound is not None and abs(bound) < 1e300 else None,
             "gap": gap,
             "seconds": clock.elapsed,
+            "classes": tuple(
+                ClassOut(
+                    cls=c.id,
+                    model=c.model,
+                    rate=c.rate,
+                    mean_rate=c.mean_rate,
+                    ttft_s=c.ttft,
+                    tpot_s=c.tpot,
+                    attainment=c.attainment,
+                )
+                for c in (instance.classes if instance else ())
+            ),
             "horizon_s": loaded.workload.economics.horizon,
             "allocation_rule": RULE,
             "warnings": instance.warnings if instance else (),
