@@ -157,7 +157,9 @@ def _tier_notes(best: Candidate) -> tuple[str, ...]:
             "no tier below HBM pays: nothing was bought beyond the smallest DIMM population; keeping contexts "
             "in HBM and that memory, or recomputing them, is cheaper",
         )
-    unused = sorted(t.value for t in offered - bought)
+    unused = [
+        "dram beyond the smallest population" if t is Tier.DRAM else t.value for t in sorted(offered - bought)
+    ]
     return (f"tiers that do not pay here: {', '.join(unused)}",) if unused else ()
 
 

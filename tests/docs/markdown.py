@@ -55,20 +55,16 @@ def section(text: str, heading: str) -> str:
     return body
 
 
-def table(body: str, first: str) -> list[list[str]]:
-    """The rows of the one table whose first column has this title, without its head."""
-    rows = [
-        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        for line in body.splitlines()
-        if line.startswith("|")
-    ]
-    starts = [at for at, row in enumerate(rows) if row[0] == first]
-    assert len(starts) == 1, f"{len(starts)} tables begin with {first!r}"
+def table(body: str, head: str) -> list[list[str]]:
+    """The rows of the one table whose head begins so, without the head."""
+    lines = body.splitlines()
+    starts = [at for at, line in enumerate(lines) if line.startswith(f"| {head}")]
+    assert len(starts) == 1, f"{len(starts)} tables begin with {head!r}"
     found = []
-    for row in rows[starts[0] + 2 :]:
-        if len(row) != len(rows[starts[0]]) or set(row[0]) <= set("-: "):
+    for line in lines[starts[0] + 2 :]:
+        if not line.startswith("|"):
             break
-        found.append(row)
+        found.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
     return found
 
 

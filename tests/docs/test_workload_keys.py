@@ -49,7 +49,7 @@ def documented() -> list[tuple[str, type[BaseModel], list[list[str]]]]:
     found = []
     for title, body in sections(page("writing-workloads.md")):
         if "| key |" in body:
-            rows = table(body, "key")
+            rows = table(body, "key |")
             for path in quoted(title) or [""]:
                 at = schema.bare(schema.at(Workload, keys_of(path) if path else ()))
                 assert isinstance(at, type), f"the schema has no {path}"

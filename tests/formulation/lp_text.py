@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from optimizer.formulation import LAWS, Law, Model, write
+from optimizer.formulation import Law, Model, write
 from optimizer.formulation.tables import path_name
 from optimizer.instance import Instance
 from optimizer.solver import Compiled, compile
 
 WIDTH = 110
-SI = {1.0: "", 1e-3: "/1e3", 1e3: "", 1e9: "", 1e12: ""}
+GLUE = "~"  # a space at which no line breaks
 
 
 class Text:
@@ -79,19 +79,16 @@ def _runs(items: list[str]) -> Iterator[str]:
 
 
 def _line(name: str, terms: dict[str, float], sense: str, right: float) -> str:
-    return _wrapped(f"{name}: {_sum(terms)} {sense} {right:.12g}")
+    return _wrapped(f"{name}: {_sum(terms)} {sense}{GLUE}{right:.12g}")
 
 
 def _sum(terms: dict[str, float]) -> str:
-    parts = [f"{'-' if c < 0 else '+'} {abs(c):.12g}*{name.replace(' ', '~')}" for name, c in terms.items()]
-    return " ".join(parts).removeprefix("+ ")
+    signed = (("-" if c < 0 else "+", abs(c), name.replace(" ", GLUE)) for name, c in terms.items())
+    return " ".join(f"{sign}{GLUE}{c:.12g}*{name}" for sign, c, name in signed).removeprefix(f"+{GLUE}")
 
 
 def _wrapped(text: str) -> str:
     lines = textwrap.wrap(
         text, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
-    return "\n".join(line.replace("~", " ") for line in lines)
-
-
-FAMILIES = {law.row: law for law in LAWS}
+    return "\n".join(line.replace(GLUE, " ") for line in lines)

@@ -1,4 +1,4 @@
-"""One facility made by hand, small enough to print its LP: every row family has a row, every number is its own.
+"""One facility made by hand, small enough to print its LP: every row family has a row of its own numbers.
 
 One model with two options (nothing can run the second), one class with two buckets, one server SKU with
 drives or without and one more that nothing runs on, a node of each kind, one CXL pool. All six tiers are in
@@ -65,9 +65,12 @@ SERVER = Build(
 )  # fmt: skip
 BUILDS = (
     SERVER,
-    replace(SERVER, id="s/0", **NO_DRIVES, power_w=8900.0, capex_usd=275e3, cost=(CostLine("server", 275e3),)),
     replace(
-        SERVER, id="r/0", sku="r", server="r", **NO_DRIVES, dram_bytes=0.0, dram_usable=0.0, power_w=5000.0, rack_units=4.0, capex_usd=60e3, maximum=6, cost=(CostLine("server", 60e3),),
+        SERVER, id="s/0", **NO_DRIVES, power_w=8900.0, capex_usd=275e3, cost=(CostLine("server", 275e3),),
+    ),
+    replace(
+        SERVER, id="r/0", sku="r", server="r", **NO_DRIVES, dram_bytes=0.0, dram_usable=0.0,
+        power_w=5000.0, rack_units=4.0, capex_usd=60e3, maximum=6, cost=(CostLine("server", 60e3),),
     ),
     replace(
         SERVER, id="dram-node", sku=None, server="dram-node", tier=Tier.DRAM_POOL, **NO_DRIVES,
@@ -75,16 +78,16 @@ BUILDS = (
         capex_usd=80e3, minimum=1, maximum=7, cost=(CostLine("node", 80e3),),
     ),
     replace(
-        SERVER, id="storage-node", sku=None, server="storage-node", tier=Tier.STORAGE, dram_bytes=0.5 * TB,
+        SERVER, id="storage-node", sku=None, server="storage-node", tier=Tier.STORAGE, dram_bytes=0.0,
         dram_usable=0.0, drives=24, nvme_bytes=360 * TB, nvme_usable=340 * TB, nvme_read=80 * GB,
         nvme_write=70 * GB, nvme_endurance=1.2e18, replacement_usd=2600.0, network_bytes_s=85 * GB,
         power_w=1400.0, rack_units=2.0, capex_usd=90e3, maximum=5, cost=(CostLine("node", 90e3),),
     ),
 )  # fmt: skip
 BOX = Enclosure(
-    id="box", module="c", adapter="x16", module_slots=16, ports=6, module_bytes=256 * GB, module_bytes_s=25 * GB,
-    enclosure_bytes_s=300 * GB, adapter_read=50 * GB, adapter_write=30 * GB, minimum=0, maximum=3,
-    power_w=(800.0, 20.0, 30.0), rack_units=4.0, capex_usd=(30e3, 3e3, 1e3),
+    id="box", module="c", adapter="x16", module_slots=16, ports=6, module_bytes=256 * GB,
+    module_bytes_s=25 * GB, enclosure_bytes_s=300 * GB, adapter_read=50 * GB, adapter_write=30 * GB,
+    minimum=0, maximum=3, power_w=(800.0, 20.0, 30.0), rack_units=4.0, capex_usd=(30e3, 3e3, 1e3),
     enclosure_cost=(CostLine("cxl", 31e3),), module_cost=(CostLine("cxl", 3.1e3),),
     adapter_cost=(CostLine("cxl", 1.1e3),),
 )  # fmt: skip
@@ -160,8 +163,8 @@ OUT = replace(
     overhead=0.002, room=450 * GB, slope=2e-11,
 )  # fmt: skip
 BOTH = replace(
-    OUT, id="a/mixed", role=Role.MIXED, gpus=3, gpus_charged=4.0, nodes=0.5, prefill_share=0.25, room=150 * GB,
-    host_bytes=10 * GB, link_read=150 * GB, link_write=130 * GB, link_both=220 * GB,
+    OUT, id="a/mixed", role=Role.MIXED, gpus=3, gpus_charged=4.0, nodes=0.5, prefill_share=0.25,
+    room=150 * GB, host_bytes=10 * GB, link_read=150 * GB, link_write=130 * GB, link_both=220 * GB,
 )  # fmt: skip
 
 

@@ -157,7 +157,7 @@ LOOSER: dict[str, Change] = {
     "loads are smaller": times("paths", "load", "link", "network", "sent", by=0.8),
     "first tokens come sooner": every("paths", attained=lambda p: min(1.0, p.attained * 1.05)),
     "less must be in time": times("classes", "attainment", by=0.9),
-    "shared prefixes are shorter": times("shared_prefixes", "bytes", by=0.5),
+    "shared prefixes are shorter": times("shared_prefixes", "bytes", "reads", by=0.5),
     "less safety": number("quantile", 0.5),
     "traffic is steadier": number("dispersion", 0.5),
     "flash wears less": number("write_amplification", 0.6),

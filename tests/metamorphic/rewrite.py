@@ -47,7 +47,7 @@ def _mapped(value: Any, new: dict[str, str]) -> Any:
 
 
 def halved(instance: Instance, name: str) -> Instance:
-    """One class as two, each with half its traffic. Its shared prefix stays one: the first half's."""
+    """One class as two, each with half its traffic. Its shared prefix stays one, and both halves read it."""
     mine = {b.id for b in instance.buckets if b.cls == name}
     twins = {x: f"{x}'" for x in (name, *mine)}
 
@@ -79,6 +79,10 @@ def halved(instance: Instance, name: str) -> Instance:
         holdings=both(instance.holdings, "bucket"),
         decodes=rated(instance.decodes, "bucket", "rate", "sequences", "exchange_bytes"),
         paths=both(instance.paths, "stream"),
+        shared_prefixes=(
+            *instance.shared_prefixes,
+            *(replace(twin(p), bytes=0.0) for p in instance.shared_prefixes if p.cls == name),
+        ),
     )
 
 

@@ -26,7 +26,7 @@ def _options(instance: Instance, layout: Layout) -> Iterator[tuple[str, bool]]:
 
 def _builds(instance: Instance, layout: Layout) -> Iterator[tuple[str, bool]]:
     used = {row.build for row in layout.servers}
-    return ((b.id, b.id in used) for b in instance.builds)
+    return ((b.id, b.id in used) for b in instance.builds if not b.minimum)
 
 
 def _skus(instance: Instance, layout: Layout) -> Iterator[tuple[str, bool]]:
@@ -90,7 +90,7 @@ def _drawn(before: Optimum, kind: str, rng: Random) -> list[tuple[str, bool]]:
 
 @pytest.mark.parametrize("kind", PARTS)
 def test_less_choice_is_never_cheaper(kind: str) -> None:
-    assert misjudged(kind, FAST[::3])[0] == []
+    assert misjudged(kind, FAST)[0] == []
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 import pytest
 
@@ -12,14 +13,13 @@ from .solved import FAST, SLOW, base, dearer, differs, optimum
 TURN = {law: number for number, law in enumerate(LOOSER)}
 
 
-def felt(law: str, seeds: Iterable[int]) -> int:
-    """Check a law on seeds, with whole machines and with parts; how many seeds feel the change."""
+def felt(law: str, seeds: Iterable[int], at_most: int) -> int:
+    """Check a law on the first seeds that it speaks of, with whole machines and with parts; how many of them
+    feel the change."""
     moved, broken = 0, []
-    for seed in seeds:
-        before = base(seed)
-        if (changed := LOOSER[law](before.instance)) is None:
-            continue
-        after = optimum(changed)
+    told = ((seed, LOOSER[law](base(seed).instance)) for seed in seeds)
+    for seed, changed in islice(((s, c) for s, c in told if c), at_most):
+        before, after = base(seed), optimum(changed)
         if dearer(after.usd, before.usd) or dearer(after.relaxed, before.relaxed):
             broken.append((seed, before.usd, after.usd, before.relaxed, after.relaxed))
         moved += differs(after.usd, before.usd) or differs(after.relaxed, before.relaxed)
@@ -29,12 +29,12 @@ def felt(law: str, seeds: Iterable[int]) -> int:
 
 @pytest.mark.parametrize("law", LOOSER)
 def test_looser_is_never_dearer(law: str) -> None:
-    """Every law on a fourth of the seeds, every seed under a fourth of the laws."""
-    felt(law, FAST[TURN[law] % 4 :: 4])
+    """Every law on some ten seeds, every seed under a fourth of the laws."""
+    felt(law, [*FAST[TURN[law] % 4 :: 4], *FAST], at_most=10)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", LOOSER)
 def test_looser_is_never_dearer_on_more_seeds(law: str) -> None:
     """And the change is felt: a law that never moves the cost would be no test."""
-    assert felt(law, SLOW[TURN[law] % 2 :: 2]) > 0
+    assert felt(law, SLOW, at_most=75) > 0

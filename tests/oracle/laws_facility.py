@@ -113,7 +113,8 @@ def user(book: Book) -> Iterator[Row]:
 
 
 def user_quantity(book: Book, name: str) -> Linear:
-    """servers.<SKU or node>, accelerators.<accelerator>, dram, cxl, nvme (installed bytes), power (watts)."""
+    """servers.<SKU or node>, accelerators.<accelerator>, power (watts); dram, cxl, nvme: installed bytes of
+    a medium, in servers and nodes alike (there is no other name for what nodes hold)."""
     kind, _, which = name.partition(".")
     if kind == "servers":
         builds = [u for u in book.instance.builds if which in (u.sku, u.server)]
@@ -123,8 +124,11 @@ def user_quantity(book: Book, name: str) -> Linear:
         return total(float(s.gpus) * book.servers_of(s.id) for s in skus)
     if name == "power":
         return power_watts(book)
-    if name in ("dram", "cxl", "nvme"):
-        return installed_bytes(book, Tier(name))
+    if name == "cxl":
+        return installed_bytes(book, Tier.CXL)
+    if name in ("dram", "nvme"):
+        builds = book.instance.builds
+        return total((u.dram_bytes if name == "dram" else u.nvme_bytes) * column("servers", u.id) for u in builds)
     raise ValueError(f"user row term {name!r} is not a quantity the oracle knows")
 
 

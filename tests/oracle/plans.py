@@ -248,6 +248,9 @@ TARGETS: dict[str, Recipe] = {
     ),
     "minimum_order": choose(tight(minimum_order=3), tight("prefill", minimum_order=3, owned=1)),
     "owned_used_limit": tight("prefill", owned=1),
-    "user": tight("prefill", "capacity", skus=2, user=True),
+    "user": choose(
+        tight("prefill", "capacity", skus=2, user=True),
+        tight("prefill", tiers=(CXL, STORAGE), user=True), tight("prefill", tiers=(DRAM_POOL,), user=True),
+    ),
     "anything": anything,
 }

@@ -105,7 +105,7 @@ def test_limits_are_ranked_by_the_money_that_hangs_on_them():
     text = text_of(page(made()))
     places = [text.index(row) for row in ("ttft_attainment[agents]", "power[now]", "tier_capacity[cxl")]
     assert places == sorted(places)
-    assert "one more kW: saves $2,432; have 120, need 120 kW of IT load" in text
+    assert "one more kW: saves $2,432; as bought $2,432; have 120, need 120 kW of IT load" in text
     assert "power[now] ($291,804 at stake)" in text
     assert "one more request per second within its TTFT: costs $15,000" in text
 
