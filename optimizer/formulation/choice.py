@@ -76,7 +76,7 @@ def instances_fit_servers(model: Model, rows: Rows) -> None:
 
 @law("servers_of_sku_total", unit="servers", price="none: it defines a total")
 def servers_of_sku_total(model: Model, rows: Rows) -> None:
-    """Integer totals give branching something that matters (DESIGN 7).
+    """Integer totals give branching something that matters.
 
     servers_of_sku[s] = sum_u servers[u]   [servers]
     """

@@ -31,6 +31,8 @@ def models_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
         yield from _unknown(("options", name), name, catalog.models, "model")
     for i, row in enumerate(workload.measured):
         yield from _unknown(("measured", i, "model"), row.model, catalog.models, "model")
+        parts = [a.id for a in catalog.devices.accelerators]
+        yield from _unknown(("measured", i, "accelerator"), row.accelerator, parts, "accelerator")
 
 
 def servers_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
@@ -83,12 +85,67 @@ def contexts_fit_model(workload: Workload, catalog: Catalog) -> Iterator[Problem
                 yield Problem("", ".".join(map(str, keys)), message, f"at most {limit:,.0f} tok", keys)
 
 
+def owned_hardware_counts(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """Owned and supply are read for accelerator servers that are bought, and nowhere silently ignored."""
+    hardware = workload.hardware
+    known = {s.id: s.kind for s in catalog.devices.servers}
+    nodes = [
+        ("servers", n, c) for n, c in hardware.servers.items() if known.get(n, "accelerator") != "accelerator"
+    ]
+    for field, name, choice in [
+        *nodes,
+        *(("cxl_enclosures", n, c) for n, c in hardware.cxl_enclosures.items()),
+    ]:
+        for key in ("owned", "supply"):
+            if getattr(choice, key):
+                keys = ("hardware", field, name, key)
+                message = f"{key} is planned for accelerator servers only"
+                yield Problem("", ".".join(keys), message, "use max, or leave it out", keys)
+    if workload.economics.ownership != "purchase":
+        for name, choice in hardware.servers.items():
+            if choice.owned:
+                keys = ("hardware", "servers", name, "owned")
+                message = f"owned servers cannot stand beside ownership: {workload.economics.ownership}"
+                yield Problem("", ".".join(keys), message, "set economics.ownership to purchase", keys)
+
+
+def contracts_are_quoted(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """Every server that is rented or leased has a quote on its accelerator's card."""
+    ownership = workload.economics.ownership
+    servers = {s.id: s for s in catalog.devices.servers}
+    for name in workload.hardware.servers if ownership != "purchase" else ():
+        accelerator = servers[name].accelerator if name in servers else None
+        if accelerator is None:
+            continue
+        card = catalog.accelerator(accelerator)
+        if (card.rent if ownership == "rent" else card.tco.get("lease_3yr")) is None:
+            keys = ("hardware", "servers", name)
+            yield Problem(
+                "", ".".join(keys), f"no {ownership} price of {accelerator} is known", "leave it out", keys
+            )
+
+
+def measurements_fit_a_shape(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """A measured decode rate was taken on an instance shape that the model's card lists."""
+    for i, row in enumerate(workload.measured):
+        if row.phase != "decode" or row.model not in catalog.models:
+            continue
+        sizes = {s.gpus for s in catalog.models[row.model].shapes if s.accelerator == row.accelerator}
+        if row.gpus not in sizes:
+            keys = ("measured", i, "gpus")
+            message = f"{row.model} has no shape of {row.gpus} GPUs on {row.accelerator}"
+            yield Problem("", ".".join(map(str, keys)), message, f"one of {sorted(sizes) or 'none'}", keys)
+
+
 NAMES: tuple[Callable[[Workload, Catalog], Iterator[Problem]], ...] = (
     models_exist,
     servers_exist,
     parts_exist,
     options_exist,
     contexts_fit_model,
+    owned_hardware_counts,
+    contracts_are_quoted,
+    measurements_fit_a_shape,
 )
 
 

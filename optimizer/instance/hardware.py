@@ -170,7 +170,7 @@ class Market:
         if self._bought() or server.accelerator is None:
             return self.money.lines(parts)
         contract = self.money.contract(self.catalog.accelerator(server.accelerator), server.accelerators)
-        return (contract, *self.money.lines(extras)) if contract else self.money.lines(parts)
+        return (contract, *self.money.lines(extras))
 
     def enclosures(self) -> tuple[Enclosure, ...]:
         """CXL pools: one entry per enclosure kind and module kind that fits it."""

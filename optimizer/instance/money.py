@@ -114,8 +114,8 @@ class Money:
         watts = net.switch_port_power.value + optics * net.optic_power.value
         return Part("network", server.nic_links * usd, server.nic_links * watts)
 
-    def contract(self, accelerator: Accelerator, gpus: int) -> CostLine | None:
-        """Rent or lease of one server's accelerators over the horizon, all-in; None if neither is quoted.
+    def contract(self, accelerator: Accelerator, gpus: int) -> CostLine:
+        """Rent or lease of one server's accelerators over the horizon, all-in (a quote is checked before).
 
         A $/GPU-hour figure already contains power, network and room: nothing of that is added.
         """
@@ -124,7 +124,7 @@ class Money:
         else:
             price, upfront = accelerator.rent, 0.0
         if price is None:
-            return None
+            raise ValueError(f"{accelerator.id} has no {self.workload.economics.ownership} price")
         yearly = price.at(self.preset) * gpus * YEAR
         paid = yearly * (upfront * self.years + (1 - upfront) * annuity(self.rate, self.years))
         return CostLine(self.workload.economics.ownership, paid)

@@ -74,7 +74,7 @@ class Option:
 
 @dataclass(frozen=True)
 class TrafficClass:
-    """One declared class. `first_rate` = rate - returns of its buckets (DESIGN 5)."""
+    """One declared class. `first_rate` = rate - returns of its buckets (docs/reuse.md)."""
 
     id: str
     model: str
@@ -266,7 +266,7 @@ class Holding:
 class Pool:
     """Identical instances of one option. Seconds are of one iteration, bytes of one whole instance.
     `room` is HBM left for KV, `gpus_charged` what packing takes of a server, `nodes` servers spanned,
-    `host_bytes` DRAM an instance takes in all, `shared_prefix_bytes` HBM of resident shared prefixes."""
+    `host_bytes` DRAM an instance takes in all."""
 
     id: str
     option: str

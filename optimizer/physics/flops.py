@@ -1,4 +1,4 @@
-"""FLOPs to decode a token and to extend a context (physics.md §2).
+"""FLOPs to decode a token and to extend a context (docs/physics.md section 2).
 
 Each kind of attention is a sum of terms `flops * min(position/stride, cap)`: a decoded token pays them at
 its own position, a prefill pays their sum over the new positions, in closed form. Work is never tokens
@@ -14,7 +14,7 @@ from optimizer.catalog.llms import Attention, ModelCard
 
 FLOPS_PER_MAC = 2
 STATE_MACS = 3  # decay-and-update, read for the delta, read for the query: 6 FLOPs per entry of the state
-DEFAULT_PREFILL_CHUNK = 8192.0  # tokens, "unless the card says"; physics.md §2
+DEFAULT_PREFILL_CHUNK = 8192.0  # tokens, "unless the card says"; docs/physics.md section 2
 
 
 class Term(NamedTuple):
@@ -70,7 +70,7 @@ def extend_flops(
 def extension(
     card: ModelCard, cached: float, total: float, *, index_reuse: float = 1, chunk: float | None = None
 ) -> Extension:
-    """F(a, b) in its two parts, as physics.md §2 quotes them (V3, 2k on 100k: 148 / 1,214 TFLOP)."""
+    """F(a, b) in its two parts, as docs/physics.md section 2 quotes them (V3, 2k on 100k: 148 / 1,214 TFLOP)."""
     if not 0 <= cached <= total:
         raise ValueError(f"a context cannot shrink: cached={cached}, total={total}")
     step = chunk or prefill_chunk(card)

@@ -1,4 +1,4 @@
-"""Bytes a sequence holds, reads and writes, as functions of its length (models.json, `semantics`).
+"""Bytes a sequence holds, reads and writes, as functions of its length (docs/physics.md section 5).
 
 Never one bytes-per-token number: entries of a compressed row appear every `stride` tokens, a window fills
 and stays, a state is there from the first token. Everything here is piecewise affine in the length.
@@ -95,7 +95,7 @@ def state_slot_bytes(components: Iterable[Component], profile: str, *, draft: bo
 def hbm_rewrite_per_decoded_token(
     components: Iterable[Component], profile: str, *, draft: bool = False
 ) -> float:
-    """Bytes rewritten in HBM per decoded token; not what a tier is written (physics.md §5).
+    """Bytes rewritten in HBM per decoded token; not what a tier is written (docs/physics.md section 5).
 
     sum linear n*b/stride + window n*b + state n*b/write_period.
     """
@@ -163,7 +163,7 @@ def running_bytes(
 ) -> Footprint:
     """HBM bytes of one running sequence, without the components named in `offload`.
 
-    linear(L) + window(L) + slots*states: a hybrid model runs with 1-5 state slots (physics.md §4).
+    linear(L) + window(L) + slots*states: a hybrid model runs with 1-5 state slots (docs/physics.md section 4).
     """
     return _total(
         (c for c in components if c.name not in offload),

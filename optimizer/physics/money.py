@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-RESIDUAL_MONTHS = 36.0  # the age the residual fraction is quoted at; physics.md §8
+RESIDUAL_MONTHS = 36.0  # the age the residual fraction is quoted at; docs/physics.md section 8
 SECONDS_PER_HOUR = 3600.0
 SECONDS_PER_DAY = 24 * SECONDS_PER_HOUR
 TOKENS_PER_MILLION = 1e6

@@ -1,4 +1,4 @@
-"""Waiting for a prefill lane: M/G/1 with jobs no longer than b (DESIGN §6, law 8). Bounds, not estimates."""
+"""Waiting for a prefill lane: M/G/1 with jobs no longer than b: docs/physics.md section 9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one accelerator can do: HBM room, rates, and the time of a decode step (physics.md 1, 3, 4, 6).
+"""What one accelerator can do: HBM room, rates, and the time of a decode step (docs/physics.md 1, 3, 4, 6).
 
 step = overhead + max(bytes / (eta_hbm*BW), FLOPs / (eta*peak), expert-parallel bytes / NIC).
 """
@@ -13,9 +13,9 @@ from optimizer.catalog.llms import Experts, ModelCard, Shape, Weights
 from optimizer.physics.flops import decode_flops
 from optimizer.physics.memory import Footprint
 
-ACTIVATION_BYTES = 2.0  # a bf16 activation; physics.md §1, tensor parallelism beyond the domain
-EXCHANGE_BYTES = 3.0  # dispatch in fp8 (1 B) and combine in bf16 (2 B); physics.md §6
-REDUCTIONS_PER_LAYER = 2.0  # one all-reduce after attention, one after the MLP; physics.md §1
+ACTIVATION_BYTES = 2.0  # a bf16 activation; docs/physics.md section 1, tensor parallelism beyond the domain
+EXCHANGE_BYTES = 3.0  # dispatch in fp8 (1 B) and combine in bf16 (2 B); docs/physics.md section 6
+REDUCTIONS_PER_LAYER = 2.0  # one all-reduce after attention, one after the MLP; docs/physics.md section 1
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def routed_fraction_touched(experts: Experts | None, tokens: float) -> float:
 def weight_bytes_per_rank(weights: Weights, shape: Shape) -> tuple[float, float]:
     """(routed, other) bytes on one GPU: routed*redundancy/gpus once per expert-parallel group, other/TP.
 
-    Everything that is not a routed expert lies on every attention-DP rank (physics.md §3).
+    Everything that is not a routed expert lies on every attention-DP rank (docs/physics.md section 3).
     """
     routed = float(weights.routed_bytes) * shape.redundancy / shape.gpus
     return routed, float(weights.other_bytes) / shape.tensor_parallel
@@ -66,7 +66,7 @@ def rank_room(
     """HBM bytes of one GPU left for KV; negative when the model does not start.
 
     visible*utilisation - weights - runtime - graphs*sequences - [indexed] batched_tokens*max_context*2 B,
-    with the sequences that one attention-DP rank runs at once (physics.md §4).
+    with the sequences that one attention-DP rank runs at once (docs/physics.md section 4).
     """
     room = float(accelerator.visible_bytes) * float(facility.hbm_utilisation)
     room -= sum(weight_bytes_per_rank(weights, shape)) + float(facility.runtime_bytes)
@@ -110,7 +110,7 @@ def cross_domain_step_seconds(
     """Seconds a step loses to tensor parallelism that leaves the scale-up domain, else 0.
 
     2*layers*tokens*d*2 B*2(n-1)/n / NIC + 2*layers*hop, n = TP ranks, tokens of one tensor-parallel group in
-    the step (physics.md §1). The all-reduces stand on the critical path: they add to the overhead.
+    the step (docs/physics.md section 1). The all-reduces stand on the critical path: they add to the overhead.
     """
     ranks = shape.tensor_parallel
     if ranks <= accelerator.scale_up.domain:
@@ -125,7 +125,7 @@ def expert_exchange_bytes(card: ModelCard, shape: Shape, accelerator: Accelerato
 
     tokens/gpus * MoE layers * copies * d * 3 B * (1 - domain/gpus): experts lie evenly over the GPUs, so that
     share of the copies leaves the sender's domain. copies = k, or the nodes a token may reach if routing is
-    limited. 0 without experts or inside one domain (physics.md §6: 10 MB a token for V3).
+    limited. 0 without experts or inside one domain (docs/physics.md section 6: 10 MB a token for V3).
     """
     experts, domain = card.experts, accelerator.scale_up.domain
     if experts is None or shape.gpus <= domain:

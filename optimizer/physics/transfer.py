@@ -1,4 +1,4 @@
-"""Time to bring a context from a tier to a GPU, and the bandwidth from which that pays (DESIGN §4)."""
+"""Time to bring a context from a tier to a GPU, and the bandwidth from which that pays: docs/physics.md section 6."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def load_seconds(
     """Seconds to load `bytes` bytes from a tier whose bandwidth is already used to `utilisation`.
 
     latency + ceil(bytes/block)*t0 + bytes / (bandwidth*(1 - utilisation)); nothing to load takes no time.
-    Source: hardware.md §3.2.
+    Source: docs/physics.md section 6.
     """
     if not 0 <= utilisation < 1:
         raise ValueError(f"utilisation must lie in [0, 1), not {utilisation}")
@@ -33,7 +33,7 @@ def first_layer_seconds(load: float, layers: float) -> float:
 def exposed_seconds(load: float, compute: float, layers: float) -> float:
     """Seconds a hit waits for its load and its prefill, overlapped layer by layer.
 
-    max(load, compute) + first layer's load (hardware.md §3.2).
+    max(load, compute) + first layer's load (docs/physics.md section 6).
     """
     return max(load, compute) + first_layer_seconds(load, layers)
 

@@ -1,4 +1,4 @@
-"""How contexts age: the survival curve S of a class and bucket, and its age slots (DESIGN section 5).
+"""How contexts age: the survival curve S of a class and bucket, and its age slots (docs/reuse.md).
 
 By the working-set identity (Denning and Schwartz 1972), holding every context for tau seconds after its
 last use costs `rate * integral(0, tau)` contexts in residence and catches `1 - S(tau)` of the requests.

@@ -1,4 +1,4 @@
-"""The blocks of the docs do what the docs say: workloads load, commands parse, sessions come out as printed."""
+"""The blocks of the docs do what they say: workloads load, commands parse, sessions come out as printed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def test_a_command_line_is_one(where: str, line: str):
         load_workload(parameters["file"], sets)
 
 
-@pytest.mark.parametrize("line", ["tierplan slove x", "tierplan solve x --stes a=b", "tierplan solve x --gap 3"])
+@pytest.mark.parametrize(
+    "line", ["tierplan slove x", "tierplan solve x --stes a=b", "tierplan solve x --gap 3"]
+)
 def test_a_line_that_is_none_would_be_noticed(line: str):
     with pytest.raises(Exception, match=r"(?i)no such|is not a gap"):
         parsed(line)

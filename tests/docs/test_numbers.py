@@ -16,6 +16,7 @@ from optimizer.physics.memory import (
     snapshot_bytes,
 )
 from optimizer.physics.roofline import prefill_flops_per_second, rank_room
+from tests.physics.test_throughput import T1
 
 from .markdown import number, page, quoted, section, table
 
@@ -50,6 +51,11 @@ def test_efficiency_factors():
         stated = [e.hbm, float(e.step_overhead) * 1e3, e.prefill, e.decode_flops, e.error_band]
         assert [number(f) for f in figures] == pytest.approx([float(value) for value in stated])
         assert e.reference_layers == 61
+
+
+def test_the_speeds_that_were_fitted():
+    found = {name: tuple(map(number, speeds)) for name, *speeds in rows("1.", "tok/s per user")}
+    assert found == T1
 
 
 @pytest.mark.parametrize("row", rows("2.", "model | 2A"), ids=lambda row: row[0])

@@ -100,15 +100,20 @@ def must_buy(instance: Instance) -> bool:
 
 
 def priced(factor: float) -> Change:
-    """All prices times a factor."""
+    """All prices, and the budget, times a factor."""
 
-    def lines(name: str) -> dict[str, Callable[[Any], Any]]:
-        return {name: lambda r: tuple(replace(line, usd=line.usd * factor) for line in getattr(r, name))}
+    def lines(*names: str) -> dict[str, Callable[[Any], Any]]:
+        return {n: lambda r, n=n: tuple(replace(c, usd=c.usd * factor) for c in getattr(r, n)) for n in names}
+
+    def capex(enclosure: Any) -> Any:
+        return tuple(usd * factor for usd in enclosure.capex_usd)
 
     return both(
-        every("builds", **lines("cost"), replacement_usd=lambda b: b.replacement_usd * factor),
-        every("enclosures", **lines("enclosure_cost"), **lines("module_cost"), **lines("adapter_cost")),
-        every("skus", owned_saving_usd=lambda s: s.owned_saving_usd * factor),
+        times("builds", "capex_usd", "replacement_usd", by=factor),
+        every("builds", **lines("cost")),
+        every("enclosures", capex_usd=capex, **lines("enclosure_cost", "module_cost", "adapter_cost")),
+        times("skus", "owned_saving_usd", by=factor),
+        limits(budget_usd=lambda usd: usd * factor),
     )
 
 

@@ -53,7 +53,8 @@ def _locations(instance: Instance, layout: Layout) -> Iterator[tuple[str, bool]]
 
 def _enclosures(instance: Instance, layout: Layout) -> Iterator[tuple[str, bool]]:
     used = {row.enclosure for row in layout.cxl}
-    return ((e.id, e.id in used) for e in instance.enclosures if not e.minimum)
+    needed = {s.scope for s in instance.stores for p in instance.shared_prefixes if p.store == s.id}
+    return ((e.id, e.id in used) for e in instance.enclosures if not e.minimum and e.id not in needed)
 
 
 PARTS: dict[str, Parts] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 
 import pytest
 
@@ -13,12 +12,14 @@ from .solved import FAST, SLOW, base, dearer, differs, optimum
 TURN = {law: number for number, law in enumerate(LOOSER)}
 
 
-def felt(law: str, seeds: Iterable[int], at_most: int) -> int:
-    """Check a law on the first seeds that it speaks of, with whole machines and with parts; how many of them
-    feel the change."""
+def felt(law: str, seeds: Iterable[int], at_least: int) -> int:
+    """Check a law on seeds that it speaks of, with whole machines and with parts: at least so many, and on
+    until one feels the change. How many felt it."""
     moved, broken = 0, []
     told = ((seed, LOOSER[law](base(seed).instance)) for seed in seeds)
-    for seed, changed in islice(((s, c) for s, c in told if c), at_most):
+    for number, (seed, changed) in enumerate((s, c) for s, c in told if c):
+        if number >= at_least and moved:
+            break
         before, after = base(seed), optimum(changed)
         if dearer(after.usd, before.usd) or dearer(after.relaxed, before.relaxed):
             broken.append((seed, before.usd, after.usd, before.relaxed, after.relaxed))
@@ -29,12 +30,12 @@ def felt(law: str, seeds: Iterable[int], at_most: int) -> int:
 
 @pytest.mark.parametrize("law", LOOSER)
 def test_looser_is_never_dearer(law: str) -> None:
-    """Every law on some ten seeds, every seed under a fourth of the laws."""
-    felt(law, [*FAST[TURN[law] % 4 :: 4], *FAST], at_most=10)
+    """Every law on ten seeds, every seed under a fourth of the laws."""
+    felt(law, FAST[TURN[law] % 4 :: 4], at_least=10)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", LOOSER)
 def test_looser_is_never_dearer_on_more_seeds(law: str) -> None:
     """And the change is felt: a law that never moves the cost would be no test."""
-    assert felt(law, SLOW, at_most=75) > 0
+    assert felt(law, SLOW, at_least=75) > 0

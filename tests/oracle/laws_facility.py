@@ -127,8 +127,10 @@ def user_quantity(book: Book, name: str) -> Linear:
     if name == "cxl":
         return installed_bytes(book, Tier.CXL)
     if name in ("dram", "nvme"):
-        builds = book.instance.builds
-        return total((u.dram_bytes if name == "dram" else u.nvme_bytes) * column("servers", u.id) for u in builds)
+        flash = name == "nvme"
+        return total(
+            (u.nvme_bytes if flash else u.dram_bytes) * column("servers", u.id) for u in book.instance.builds
+        )
     raise ValueError(f"user row term {name!r} is not a quantity the oracle knows")
 
 

@@ -70,6 +70,6 @@ PICKED: dict[str, tuple[int, ...]] = {
     "node_limits": (0, 1, 2),
     "minimum_order": (0, 3, 4),
     "owned_used_limit": (0, 1, 2),
-    "user": (2, 0, 5),
+    "user": (2, 16, 3),
     "anything": (0, 1, 2),
 }

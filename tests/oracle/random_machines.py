@@ -281,7 +281,8 @@ def user_rows(dice: Dice, m: Machines) -> tuple[UserRow, ...]:
         rows.append(UserRow("balance", pair, 0.0, None))
         rows.append(UserRow("some-second", ((f"servers.{m.skus[1].id}", 1.0),), 1.0, 3.0))
     if (nvme := max(u.nvme_bytes for u in m.builds)) > 0.0:
-        rows.append(UserRow("some-flash", (("nvme", 1e-9),), short(1e-9 * nvme * rng.uniform(1.1, 2.6)), None))
+        least = short(1e-9 * nvme * rng.uniform(1.1, 2.6))
+        rows.append(UserRow("some-flash", (("nvme", 1e-9),), least, None))
     if m.enclosures:
         rows.append(UserRow("some-cxl", (("cxl", 1e-9),), short(m.enclosures[0].module_bytes * 2.5e-9), None))
     return tuple(rng.sample(rows, rng.choice((1, 2))))

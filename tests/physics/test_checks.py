@@ -1,4 +1,4 @@
-"""Every published figure of models.json for the shipped models, and the exact tables derived there."""
+"""Every published figure for the shipped models, and the exact tables derived there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fits: weights on a rank, HBM room, the longest request (B6, B7, B9, B10, C9; physics.md §3-4)."""
+"""What fits: weights on a rank, HBM room, the longest request (B6, B7, B9, B10, C9; docs/physics.md section 3-4)."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def test_v3_fp8_on_h200_holds_more_under_attention_dp(form, tokens):
 
 @pytest.mark.parametrize(("form", "gigabytes"), [(TP8, 56), (DP8, 285)])
 def test_k2_int4_on_h200_unique_kv(form, gigabytes):
-    """GB of unique KV at utilisation 0.92 (physics.md §3)."""
+    """GB of unique KV at utilisation 0.92 (docs/physics.md section 3)."""
     room = bare_room(shipped_accelerator("H200-SXM"), weights(571e9, 23.6e9), form, utilisation=0.92)
     assert form.data_parallel * room / 1e9 == pytest.approx(gigabytes, rel=0.01)
 
 
 def test_index_logits_and_graphs_take_room():
-    """8 GiB of index logits at 4,096 x 1M, 22 GiB of graphs at batch 1,024 (physics.md §4)."""
+    """8 GiB of index logits at 4,096 x 1M, 22 GiB of graphs at batch 1,024 (docs/physics.md section 4)."""
     gpu, model_weights = shipped_accelerator("B300-SXM"), shipped_weights("deepseek-v4-flash")
     graphs = 22 * GIB / 1_024
     free = bare_room(gpu, model_weights, TP8)

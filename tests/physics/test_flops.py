@@ -1,4 +1,4 @@
-"""FLOPs per token and per extension against the table of physics.md §2 and against loops."""
+"""FLOPs per token and per extension against the table of docs/physics.md section 2 and against loops."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ INLINE = {
     "Qwen3-235B": card(22e9, 94, [gqa(94, 64, 128, 128)]),
 }
 SHIPPED = ("deepseek-v3.2", "deepseek-v4-flash", "deepseek-v4-pro", "kimi-k2", "kimi-k3", "llama-3.1-70b")
-TABLE = [  # model, 2A GF, const GF, MF per context token, GF at 8k / 128k / 1M: physics.md §2
+TABLE = [  # model, 2A GF, const GF, MF per context token, GF at 8k / 128k / 1M: docs/physics.md section 2
     ("V3", 74, 0, 16.99, (213, 2_301, 17_890)),
     ("deepseek-v3.2", 74, 34.8, 0.999, (117, 240, 1_157)),
     ("GLM-5", 80, 22.3, 0.639, (107, 186, 772)),
@@ -116,7 +116,7 @@ def test_t3_vendor_ratios_at_1m():
     ("name", "linear", "attended"), [("V3", 148, 1_214), ("kimi-k2", 128, 607), ("kimi-k3", 416, 358)]
 )
 def test_a_hit_still_pays_attention_over_its_prefix(name, linear, attended):
-    """2k new on 100k cached, TFLOP (physics.md §2). K3's 358 leaves out 1.3 of its KDA layers."""
+    """2k new on 100k cached, TFLOP (docs/physics.md section 2). K3's 358 leaves out 1.3 of its KDA layers."""
     found = extension(model(name), 100_000, 102_000)
     assert found.linear / TERA == pytest.approx(linear, rel=0.005)
     assert found.attention / TERA == pytest.approx(attended, rel=0.005)

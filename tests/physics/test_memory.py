@@ -111,7 +111,7 @@ def test_a10_cost_of_a_request_is_affine():
     ],
 )
 def test_prefill_to_decode_moves_the_whole_context(name, profile, gigabytes):
-    """GB of a 110k-token context (physics.md §6)."""
+    """GB of a 110k-token context (docs/physics.md section 6)."""
     assert held(shipped(name).components, profile, 110_000).one_copy / 1e9 == pytest.approx(
         gigabytes, abs=0.05
     )
@@ -134,7 +134,7 @@ def test_b4_index_keys_come_on_top():
 
 
 def test_v4_snapshots_leave_out_the_c128_buffers():
-    """V4-Pro: about 5.8 MB a snapshot, not 22 (physics.md §5)."""
+    """V4-Pro: about 5.8 MB a snapshot, not 22 (docs/physics.md section 5)."""
     parts = shipped("deepseek-v4-pro").components
     assert snapshot_bytes(parts, "fp8") == pytest.approx(5.8e6, rel=0.01)
     assert state_slot_bytes(parts, "fp8") == pytest.approx(22e6, rel=0.01)
@@ -142,7 +142,7 @@ def test_v4_snapshots_leave_out_the_c128_buffers():
 
 @pytest.mark.parametrize(("every", "extra"), [(768, 585_000), (32_768, 13_700)])
 def test_k3_snapshots_per_token(every, extra):
-    """B per token on top of K3's 27,648 B of KV, over a long context (physics.md §5)."""
+    """B per token on top of K3's 27,648 B of KV, over a long context (docs/physics.md section 5)."""
     parts = shipped(K3[0]).components
     tokens = every * 1_000
     stored = tier_bytes(parts, K3[1], tokens, EVERY[every])
@@ -152,7 +152,7 @@ def test_k3_snapshots_per_token(every, extra):
 
 
 def test_k3_snapshot_writes_are_per_turn():
-    """20 turns a second x 449 MB = 777 TB a day (physics.md §5)."""
+    """20 turns a second x 449 MB = 777 TB a day (docs/physics.md section 5)."""
     turn = tier_new_bytes(shipped(K3[0]).components, K3[1], 50_000, 50_000, LAST)
     assert 20 * turn * 86_400 == pytest.approx(777e12, rel=0.001)
 
@@ -186,7 +186,7 @@ def test_state_slots_multiply_states_alone():
 
 
 def test_offload_keeps_the_index_hot():
-    """HiSparse: V3.2 keeps 16.8% of its KV in HBM, the index; the latents lie in DRAM (models.md 8)."""
+    """HiSparse: V3.2 keeps 16.8% of its KV in HBM, the index; the latents lie in DRAM."""
     parts = shipped("deepseek-v3.2").components
     latents = [c.name for c in parts if c.role is Role.TOPK and not c.draft]
     tokens = 100_000

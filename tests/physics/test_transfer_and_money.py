@@ -82,7 +82,7 @@ def test_present_values():
 
 
 def test_residual_is_a_curve():
-    """30% at 36 months is not 30% at 60 (physics.md §8)."""
+    """30% at 36 months is not 30% at 60 (docs/physics.md section 8)."""
     assert residual(0.30, 36) == pytest.approx(0.30)
     assert residual(0.30, 60) == pytest.approx(0.134, abs=5e-4)
     assert residual(0.30, 0) == 1.0
