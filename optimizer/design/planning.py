@@ -154,8 +154,8 @@ def _tier_notes(best: Candidate) -> tuple[str, ...]:
     offered = {s.tier for s in best.model.instance.stores if s.tier is not Tier.HBM}
     if not bought:
         return (
-            "no tier below HBM pays: nothing was bought beyond the smallest DIMM population; keeping contexts "
-            "in HBM and that memory, or recomputing them, is cheaper",
+            "no tier below HBM pays: nothing was bought beyond the smallest DIMM population; keeping "
+            "contexts in HBM and that memory, or recomputing them, is cheaper",
         )
     unused = [
         "dram beyond the smallest population" if t is Tier.DRAM else t.value for t in sorted(offered - bought)

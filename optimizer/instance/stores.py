@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from optimizer.catalog import Catalog, Codec, ModelCard, ModelOption
 from optimizer.instance.deployment import Deployment, supports
@@ -25,6 +25,7 @@ from optimizer.workload import Workload
 from optimizer.workload.schema import TierPolicy
 
 IDENTITY = "plain"
+FACILITY = "facility"
 WIDTH = {Tier.HBM: 0, Tier.DRAM: 0, Tier.NVME: 0, Tier.CXL: 1, Tier.DRAM_POOL: 2, Tier.STORAGE: 2}
 RANK = {tier: i for i, tier in enumerate(Tier)}
 SHARED_BANDWIDTH = {Tier.DRAM, Tier.CXL}  # one memory bus for both directions
@@ -117,13 +118,14 @@ def places(
                 store=store.id,
                 tier=store.tier,
                 codec=codec,
-                order=RANK[store.tier] * 10 + (codec != IDENTITY),
+                order=0,
                 option=owner,
             )
             locations.append(location)
             scopes[location.id] = sku_of.get(store.scope, store.scope)
-    locations.sort(key=lambda loc: loc.order)
-    return Places(tuple(found), tuple(locations), scopes)
+    locations.sort(key=lambda loc: (RANK[loc.tier], loc.codec != IDENTITY, loc.id))
+    ranked = tuple(replace(loc, order=i) for i, loc in enumerate(locations))
+    return Places(tuple(found), ranked, scopes)
 
 
 def _codec_allowed(
@@ -185,7 +187,8 @@ def holdings(workload: Workload, where: Places, usable: dict[tuple[str, str], se
     for (option, bucket), readable in usable.items():
         mine = [loc for loc in where.locations if loc.id in readable]
         if exclusive:
-            chains = sorted({where.scopes[loc.id] for loc in mine if WIDTH[loc.tier] == 0})
+            local = {where.scopes[loc.id] for loc in mine if WIDTH[loc.tier] == 0}
+            chains = sorted(local) or [FACILITY]
             pairs = [
                 (loc, chain)
                 for chain in chains

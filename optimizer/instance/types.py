@@ -221,7 +221,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Location:
-    """A store and the codec its bytes are kept in. `order` ranks fast to slow."""
+    """A store and the codec its bytes are kept in. `order` ranks fast to slow, each its own."""
 
     id: str
     store: str

@@ -1,4 +1,7 @@
-"""How much must be kept free: margins for fluctuation, and the one longest request (docs/reuse.md; docs/physics.md section 4)."""
+"""How much must be kept free: margins for fluctuation, and the one longest request.
+
+docs/reuse.md; docs/physics.md section 4.
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def extend_flops(
 def extension(
     card: ModelCard, cached: float, total: float, *, index_reuse: float = 1, chunk: float | None = None
 ) -> Extension:
-    """F(a, b) in its two parts, as docs/physics.md section 2 quotes them (V3, 2k on 100k: 148 / 1,214 TFLOP)."""
+    """F(a, b) in its two parts (docs/physics.md section 2: V3, 2k on 100k is 148 / 1,214 TFLOP)."""
     if not 0 <= cached <= total:
         raise ValueError(f"a context cannot shrink: cached={cached}, total={total}")
     step = chunk or prefill_chunk(card)

@@ -163,7 +163,7 @@ def running_bytes(
 ) -> Footprint:
     """HBM bytes of one running sequence, without the components named in `offload`.
 
-    linear(L) + window(L) + slots*states: a hybrid model runs with 1-5 state slots (docs/physics.md section 4).
+    linear(L) + window(L) + slots*states: a hybrid runs with 1-5 state slots (docs/physics.md section 4).
     """
     return _total(
         (c for c in components if c.name not in offload),

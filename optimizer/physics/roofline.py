@@ -110,7 +110,7 @@ def cross_domain_step_seconds(
     """Seconds a step loses to tensor parallelism that leaves the scale-up domain, else 0.
 
     2*layers*tokens*d*2 B*2(n-1)/n / NIC + 2*layers*hop, n = TP ranks, tokens of one tensor-parallel group in
-    the step (docs/physics.md section 1). The all-reduces stand on the critical path: they add to the overhead.
+    the step (docs/physics.md section 1). The all-reduces are on the critical path: they add to the overhead.
     """
     ranks = shape.tensor_parallel
     if ranks <= accelerator.scale_up.domain:

@@ -1,4 +1,7 @@
-"""Time to bring a context from a tier to a GPU, and the bandwidth from which that pays: docs/physics.md section 6."""
+"""Time to bring a context from a tier to a GPU, and the bandwidth from which that pays.
+
+docs/physics.md section 6.
+"""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ import pytest
 from optimizer.design.explain import row_name
 from optimizer.design.rounds import Candidate, settle
 from optimizer.formulation import LAWS, read_back, write
-from optimizer.instance import Instance, Layout, Policy, Tier, UserRow
+from optimizer.instance import CostLine, Instance, Layout, Policy, Tier, UserRow
 from optimizer.solver import SolveOptions, compile, solve
-from tests.formulation.small import EXCLUSIVE, POOLED, WRITE_THROUGH
+from tests.formulation.small import POOLED, WRITE_THROUGH
 from tests.oracle.random_instances import NAMES, random_instance
 
 OPTIONS = SolveOptions(gap=0.0, time_limit=60.0)
@@ -163,24 +163,31 @@ def least(instance: Instance) -> Candidate:
 
 
 def pooled(**bounds: float) -> Instance:
-    """The pooled facility (10 TB in servers, 12 TB in nodes) with a bound on the bytes of the pool."""
+    """The pooled facility with a bound on the pool, and servers to be had with less DRAM for more money.
+
+    Without a bound 12 TB are installed in servers and 6 TB in a node.
+    """
     bounded = (replace(s, **bounds) if s.tier is Tier.DRAM_POOL else s for s in POOLED.stores)
-    return replace(POOLED, stores=tuple(bounded))
+    usual = next(b for b in POOLED.builds if b.id == "s/0")
+    lean = replace(usual, id="s/lean", dram_bytes=1e12, dram_usable=0.9e12, cost=(CostLine("server", 285e3),))
+    return replace(POOLED, stores=tuple(bounded), builds=(*POOLED.builds, lean))
 
 
-@fault(ENTRY)
-def test_entries_are_what_the_shares_make_them() -> None:
-    assert least(EXCLUSIVE).certificate.passed
+POOL = "formulation.capacity.installed leaves the servers' DRAM out of the pool they belong to"
 
 
-@fault("formulation.capacity.installed leaves the servers' DRAM out of the pool they belong to")
+@fault(POOL)
 def test_ceiling_of_pooled_dram_counts_servers() -> None:
-    assert least(pooled(max_bytes=13e12)).certificate.passed
+    found = least(pooled(max_bytes=13e12))
+    assert found.certificate.passed
+    assert [s.build for s in found.layout.servers] == ["dram-node", "s/lean"]
 
 
-@fault("formulation.capacity.installed leaves the servers' DRAM out of the pool they belong to")
+@fault(POOL)
 def test_floor_of_pooled_dram_counts_servers() -> None:
-    assert least(pooled(min_bytes=20e12)).layout.objective_usd == least(POOLED).layout.objective_usd
+    free = least(pooled())
+    assert sum(s.installed_bytes for s in free.layout.stores if s.store == "dram_pool") == 18e12
+    assert least(pooled(min_bytes=15e12)).layout.objective_usd == free.layout.objective_usd
 
 
 @fault("the check counts the DRAM of storage nodes in a user row's `dram`, the formulation does not")
