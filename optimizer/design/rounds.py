@@ -17,6 +17,7 @@ from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, f
 from optimizer.verify import Certificate, check
 
 ROUNDS = 5
+WORTH_A_ROUND = 1e-4  # a round that saves a smaller share of the cost is the last
 TIE_USD = 0.01  # per busy prefill instance: far below any price, so that it only breaks ties
 UNFINISHED = (Status.LIMIT, Status.INTERRUPTED)
 
@@ -68,14 +69,20 @@ def improve(
         if outcome.x is None:
             return best, rounds, failed
         candidate = settle(ready.model, ready.compiled, outcome, options)
+        idle = best is not None and _saves_nothing(candidate, best)
         if best is None or _better(candidate, best):
             best = candidate
         instance, moved = margins.touching(candidate.model)
         settled = moved < margins.SETTLED
         no_time = clock.left < clock.elapsed - began
-        if settled or no_time or len(rounds) >= ROUNDS or outcome.status in UNFINISHED:
+        if settled or idle or no_time or len(rounds) >= ROUNDS or outcome.status in UNFINISHED:
             return best, rounds, failed
         ready = _ready(instance)
+
+
+def _saves_nothing(candidate: Candidate, best: Candidate) -> bool:
+    """Whether moving the touching points has stopped paying."""
+    return candidate.layout.objective_usd > best.layout.objective_usd * (1 - WORTH_A_ROUND)
 
 
 def _better(candidate: Candidate, best: Candidate) -> bool:

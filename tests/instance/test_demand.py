@@ -1,0 +1,55 @@
+"""Headroom is on every rate and on nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from optimizer.instance import Bucket, TrafficClass
+from tests.instance.shipped import ALL_TIERS, built
+
+RATES = {
+    TrafficClass: ("rate", "mean_rate", "first_rate"),
+    Bucket: ("rate", "mean_rate", "returns", "mean_returns"),
+}
+
+
+def scaled(record: TrafficClass | Bucket, by: float) -> TrafficClass | Bucket:
+    """A record with its rates times a factor."""
+    found = replace(record, **{name: getattr(record, name) * by for name in RATES[type(record)]})
+    if isinstance(found, Bucket):
+        found = replace(found, slots=tuple(replace(s, rate=s.rate * by) for s in found.slots))
+    return found
+
+
+def same(one: object, other: object) -> None:
+    """Field by field the same, numbers to rounding."""
+    for name, value in vars(one).items():
+        wanted = vars(other)[name]
+        if name == "slots":
+            for slot, its in zip(value, wanted, strict=True):
+                same(slot, its)
+        else:
+            assert value == (pytest.approx(wanted, rel=1e-12) if isinstance(wanted, float) else wanted), name
+
+
+@pytest.mark.parametrize("name", [("tiny",), ALL_TIERS], ids=["tiny", "all tiers"])
+@pytest.mark.parametrize("headroom", [0.25, 0.5])
+def test_headroom_is_on_every_rate(name: tuple[str, ...], headroom: float) -> None:
+    base, more = built(*name), built(*name, f"headroom={headroom}")
+    for field in ("classes", "buckets"):
+        for before, after in zip(getattr(base, field), getattr(more, field), strict=True):
+            same(after, scaled(before, 1 + headroom))
+    for old, new in zip(base.decodes, more.decodes, strict=True):
+        moved = {key: getattr(old, key) * (1 + headroom) for key in ("rate", "sequences", "exchange_bytes")}
+        same(new, replace(old, **moved))
+    for table in ("builds", "stored", "holdings", "paths", "pools", "stores"):
+        assert getattr(more, table) == getattr(base, table)
+
+
+def test_peak_to_mean_moves_the_mean_alone() -> None:
+    base, calmer = built("tiny"), built("tiny", "classes.flash-chat.peak_to_mean=4.0")
+    for before, after in zip(base.classes, calmer.classes, strict=True):
+        assert after.rate == before.rate
+        assert after.mean_rate == before.mean_rate / (2 if after.id == "flash-chat" else 1)

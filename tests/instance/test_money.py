@@ -1,0 +1,163 @@
+"""Prices in force: overrides keep the ratios of what is made of the same stuff; a contract is all-in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from optimizer.instance import CostLine
+from optimizer.instance.build import build
+from optimizer.instance.money import DRAM_REFERENCE, NVME_REFERENCE, YEAR, Money
+from tests.instance.shipped import ALL_TIERS, CATALOG, built, fault, workload
+
+DEVICES = CATALOG.devices
+MEDIA: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
+    "dram": ("prices.dram", CATALOG.dimm(DRAM_REFERENCE), (*DEVICES.dimms, *DEVICES.cxl_modules)),
+    "nvme": ("prices.nvme", CATALOG.drive(NVME_REFERENCE), DEVICES.drives),
+}
+"""What a price per byte is of, and what moves with it."""
+
+
+def money(*overrides: str) -> Money:
+    """The prices of the tiny study with overrides."""
+    return Money(DEVICES, workload("tiny", *overrides))
+
+
+def usd(lines: tuple[CostLine, ...], *components: str) -> float:
+    """The sum of some components; of all where none is named."""
+    return sum(line.usd for line in lines if not components or line.component in components)
+
+
+@pytest.mark.parametrize("media", MEDIA)
+@pytest.mark.parametrize("preset", ["low", "base", "high"])
+def test_price_per_byte_is_of_the_reference(media: str, preset: str) -> None:
+    path, reference, _ = MEDIA[media]
+    prices = money(f"{path}=$3.5/GB", f"economics.prices={preset}")
+    assert prices.price(reference) == pytest.approx(3.5e-9 * reference.bytes.value)
+
+
+@pytest.mark.parametrize("media", MEDIA)
+@pytest.mark.parametrize("override", ["$3.5/GB", "x3", "x0.2"])
+def test_others_keep_their_ratio_to_the_reference(media: str, override: str) -> None:
+    path, reference, parts = MEDIA[media]
+    before, after = money(), money(f"{path}={override}")
+    by = after.price(reference) / before.price(reference)
+    assert by != pytest.approx(1.0)
+    for part in parts:
+        assert after.price(part) == pytest.approx(by * before.price(part)), part.id
+    others = {id(part) for part in parts}
+    for kind in ("servers", "dimms", "drives", "cxl_modules", "cxl_enclosures", "cxl_adapters"):
+        for part in getattr(DEVICES, kind):
+            if id(part) not in others:
+                assert after.price(part) == before.price(part), part.id
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("prices.parts.RDIMM-64", CATALOG.dimm("RDIMM-64")),
+        ("prices.parts.9550-15.36", CATALOG.drive("9550-15.36")),
+        ("prices.servers.HGX-B300-8", CATALOG.server("HGX-B300-8")),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_price_of_one_item_wins(path: str, part: Any) -> None:
+    assert money(f"{path}=$1234", "prices.dram=x7", "prices.nvme=x7").price(part) == 1234.0
+
+
+@pytest.mark.parametrize(
+    ("override", "component", "by"),
+    [
+        ("prices.dram=x3", "dram", 3.0),
+        ("prices.nvme=x0.5", "nvme", 0.5),
+        ("prices.electricity=x2", "energy", 2.0),
+    ],
+)
+def test_override_reaches_every_machine(override: str, component: str, by: float) -> None:
+    before, after = built(*ALL_TIERS), built(*ALL_TIERS, override)
+    for old, new in zip(before.builds, after.builds, strict=True):
+        assert usd(new.cost, component) == pytest.approx(by * usd(old.cost, component))
+        assert usd(new.cost, "space") == usd(old.cost, "space")
+        drams, drives = usd(old.cost, "dram"), usd(old.cost, "nvme")
+        bought = {"dram": drams, "nvme": drives}.get(component, 0.0) * (by - 1)
+        assert new.capex_usd == pytest.approx(old.capex_usd + bought)
+
+
+def test_cxl_media_follow_the_dimms() -> None:
+    before, after = built(*ALL_TIERS), built(*ALL_TIERS, "prices.dram=x3")
+    for old, new in zip(before.enclosures, after.enclosures, strict=True):
+        assert usd(new.module_cost, "cxl") == pytest.approx(3 * usd(old.module_cost, "cxl"))
+        assert new.enclosure_cost == old.enclosure_cost
+        assert new.adapter_cost == old.adapter_cost
+
+
+def test_dearer_presets_are_dearer() -> None:
+    costs = [
+        [b.usd for b in built(*ALL_TIERS, f"economics.prices={p}").builds] for p in ("low", "base", "high")
+    ]
+    for cheap, dear in pairwise(costs):
+        assert all(a < b for a, b in zip(cheap, dear, strict=True))
+
+
+# ---- contracts ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ownership", ["lease", "rent"])
+def test_contract_is_all_in(ownership: str) -> None:
+    """Nothing of the server itself is added: no purchase, energy, space, network or upkeep; DIMMs and drives
+    that are added cost what they cost anywhere."""
+    asked = (*ALL_TIERS, f"economics.ownership={ownership}")
+    bought, hired = built(*ALL_TIERS), built(*asked)
+    for own, lent in zip(bought.builds, hired.builds, strict=True):
+        if own.sku is None:
+            assert lent.cost == own.cost
+            continue
+        names = [line.component for line in lent.cost]
+        assert names[0] == ownership
+        assert not {"accelerator servers", "network"} & set(names)
+        dimms = next(
+            p for p in CATALOG.server(own.server).populations if f"{p.count} x {p.dimm}" == own.dimms
+        )
+        watts = dimms.count * CATALOG.dimm(dimms.dimm).power.value
+        watts += lent.drives * CATALOG.drive(lent.drive).power.value if lent.drive else 0.0
+        for component in ("energy", "space"):
+            share = watts / own.power_w
+            assert usd(lent.cost, component) == pytest.approx(share * usd(own.cost, component)), component
+        assert lent.capex_usd == pytest.approx(usd(lent.cost, "dram", "nvme"))
+        assert lent.power_w == own.power_w
+
+
+@pytest.mark.parametrize("ownership", ["lease", "rent"])
+def test_machine_without_extras_costs_its_contract(ownership: str) -> None:
+    """A rack with its own memory and no drives: one line, accelerators x hours x the quoted price."""
+    rack = CATALOG.server("GB200-NVL72-RACK")
+    gpu = CATALOG.accelerator(rack.accelerator or "")
+    quote = gpu.rent if ownership == "rent" else gpu.tco["lease_3yr"]
+    instance = built(
+        "tiny", "hardware.servers={GB200-NVL72-RACK: {}}", "tiers.nvme.enabled=false",
+        f"economics.ownership={ownership}", "economics.discount=0.0", "economics.horizon=3 years",
+    )  # fmt: skip
+    (machine,) = instance.builds
+    assert [line.component for line in machine.cost] == [ownership]
+    assert machine.usd == pytest.approx(quote.base * rack.accelerators * 3 * YEAR)
+
+
+@fault("what an owned server saves is its purchase price even where servers are hired, and counts as budget")
+@pytest.mark.parametrize("ownership", ["lease", "rent"])
+def test_owning_saves_no_more_than_was_to_be_paid(ownership: str) -> None:
+    instance = built("tiny", f"economics.ownership={ownership}", "hardware.servers={HGX-B300-8: {owned: 2}}")
+    (sku,) = instance.skus
+    assert all(b.capex_usd >= sku.owned_saving_usd for b in instance.builds)
+
+
+@fault("a server whose accelerator has no quote is bought after all, but its price stays out of the budget")
+@pytest.mark.parametrize("ownership", ["lease", "rent"])
+def test_what_is_bought_for_want_of_a_quote_counts_as_budget(ownership: str) -> None:
+    unquoted = {"rent": {"rent": None}, "lease": {"tco": {}}}[ownership]
+    gpus = tuple(a.model_copy(update=unquoted if a.id == "B300-SXM" else {}) for a in DEVICES.accelerators)
+    catalog = replace(CATALOG, devices=DEVICES.model_copy(update={"accelerators": gpus}))
+    for b in build(workload("tiny", f"economics.ownership={ownership}"), catalog).builds:
+        assert b.capex_usd >= usd(b.cost, "accelerator servers")
