@@ -1,0 +1,188 @@
+"""What cannot be planned with is refused before anything is solved, with names, numbers and a remedy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from optimizer.errors import InputError
+from optimizer.instance import Role
+from optimizer.instance.build import build
+from optimizer.instance.checks import Unmeetable
+from tests.instance.shipped import ALL_TIERS, CATALOG, built, fault, refused, workload
+
+SERVERS = "hardware.servers={HGX-B300-8: {max: 4}"
+CLASS = "classes.flash-chat.model"
+UNKNOWN: dict[str, tuple[str, tuple[str | int, ...], str]] = {
+    "model": (f"{CLASS}=deepseek-v4-flsh", ("classes", "flash-chat", "model"), "deepseek-v4-flash"),
+    "server": (f"{SERVERS}, HGX-B200: {{}}}}", ("hardware", "servers", "HGX-B200"), "HGX-B200-8"),
+    "DIMM": ("hardware.dimms=[RDIMM-32, RDIMM-644]", ("hardware", "dimms", 1), "RDIMM-64"),
+    "drive": ("hardware.drives=[9550-7.86]", ("hardware", "drives", 0), "9550-7.68"),
+    "enclosure": (
+        "hardware.cxl_enclosures={XC50256-POL: {}}", ("hardware", "cxl_enclosures", "XC50256-POL"),
+        "XC50256-POOL",
+    ),
+    "module": ("hardware.cxl_modules=[CMM-D-265]", ("hardware", "cxl_modules", 0), "CMM-D-256"),
+    "option": (
+        "options.kimi-k2={only: [int4-bf16, int4-bf61]}", ("options", "kimi-k2", "only", 1), "int4-bf16",
+    ),
+}  # fmt: skip
+OTHERS: dict[str, tuple[str, tuple[str | int, ...], str]] = {
+    "node": (f"{SERVERS}, DRAM-NODES: {{}}}}", ("hardware", "servers", "DRAM-NODES"), "DRAM-NODE"),
+    "excluded option": (
+        "options.kimi-k2={exclude: [int4-fp88]}", ("options", "kimi-k2", "exclude", 0), "int4-fp8",
+    ),
+}  # fmt: skip
+"""Names of the same kinds as above, in another place."""
+NO_RULES = "options={}"  # of the tiny workload, one of which is for the model that the first name replaces
+
+
+@pytest.mark.parametrize("name", [*UNKNOWN, *OTHERS])
+def test_unknown_name_says_what_was_meant_and_where(name: str) -> None:
+    override, keys, meant = {**UNKNOWN, **OTHERS}[name]
+    (problem,) = (p for p in refused("tiny", NO_RULES, override) if p.keys == keys)
+    assert problem.path == ".".join(map(str, keys))
+    assert problem.remedy == f'did you mean "{meant}"?'
+
+
+def test_every_unknown_name_is_named_at_once() -> None:
+    overrides = [override for override, _, _ in UNKNOWN.values()]
+    found = {p.keys for p in refused("tiny", NO_RULES, *overrides)}
+    assert found >= {keys for _, keys, _ in UNKNOWN.values()}
+
+
+def test_context_longer_than_the_model_takes() -> None:
+    (problem,) = refused("tiny", "classes.k2-agentic.contexts.0.tokens=300 ktok")
+    assert problem.keys == ("classes", "k2-agentic", "contexts", 0, "tokens")
+    assert "300,000" in problem.message
+    assert "262,144" in problem.remedy
+
+
+def test_no_accelerators() -> None:
+    (problem,) = refused("tiny", "hardware.servers={DRAM-NODE: {}}")
+    assert problem.keys == ("hardware", "servers")
+
+
+# ---- demands that no hardware meets -----------------------------------------------------------------------
+
+
+def test_tpot_that_nothing_reaches_names_class_and_number() -> None:
+    (problem,) = refused("tiny", "classes.k2-agentic.slo.tpot=1 ms", kind=Unmeetable)
+    assert problem.keys == ("classes", "k2-agentic", "slo", "tpot")
+    assert problem.path == "classes.k2-agentic.slo.tpot"
+    for words in ("60,000 tokens", "kimi-k2", "1 ms"):
+        assert words in problem.message
+    assert "raise tpot" in problem.remedy
+
+
+def test_every_class_that_cannot_be_met_is_named() -> None:
+    problems = refused(
+        "tiny", "classes.k2-agentic.slo.tpot=1 ms", "classes.flash-chat.slo.tpot=0.1 ms", kind=Unmeetable
+    )
+    assert {p.keys for p in problems} == {
+        ("classes", name, "slo", "tpot") for name in ("k2-agentic", "flash-chat")
+    }
+
+
+def test_tpot_that_is_just_reached_is_planned_with() -> None:
+    """The slowest iteration that is admitted is the limit: at it the demand can be met, below it not."""
+    slowest = built("tiny", "classes.k2-agentic.slo.tpot=60 ms")
+    fastest = min(
+        p.weights_seconds + p.overhead
+        for p in slowest.pools
+        if p.model == "kimi-k2" and p.role is not Role.PREFILL
+    )
+    built("tiny", f"classes.k2-agentic.slo.tpot={fastest * 1.001!r} s")
+    refused("tiny", f"classes.k2-agentic.slo.tpot={fastest * 0.999!r} s", kind=Unmeetable)
+
+
+def test_ttft_that_nothing_reaches_says_have_and_need() -> None:
+    (problem,) = refused("tiny", "classes.k2-agentic.slo.ttft=10 ms", kind=Unmeetable)
+    assert problem.keys == ("classes", "k2-agentic", "slo", "ttft")
+    assert "have: at best 0.0%" in problem.message
+    assert "need: 90.0%" in problem.message
+    assert "smallest fix" in problem.remedy
+
+
+def test_floor_that_no_option_is_within_names_the_model() -> None:
+    (problem,) = refused("tiny", "options.kimi-k2={only: [int4-turboquant]}")
+    assert "kimi-k2" in problem.path
+    assert "0 pt" in problem.message
+    assert "quality_floor" in problem.remedy
+
+
+# ---- HBM ------------------------------------------------------------------------------------------------
+
+K3 = ("kimi-only", "classes.kimi-chat.slo.ttft=60 s", "classes.kimi-agentic.slo.ttft=60 s")
+FITS = {
+    "16 x B200": ("HGX-B200-8: {max: 2}", 16),
+    "8 x B300": ("HGX-B300-8: {max: 1}", 8),
+    "16 x GB200": ("GB200-NVL72-RACK: {max: 1}", 16),
+}
+
+
+@pytest.mark.parametrize(("servers", "gpus"), FITS.values(), ids=FITS)
+def test_k3_starts_where_its_weights_fit(servers: str, gpus: int) -> None:
+    """Case B7: 1,680 GB with runtime."""
+    instance = built(*K3, f"hardware.servers={{{servers}}}")
+    smallest = min(instance.pools, key=lambda p: p.gpus)
+    assert smallest.gpus == gpus
+    assert smallest.room > 0
+
+
+def test_shape_that_leaves_no_room_names_hbm() -> None:
+    """Case B7 with the shape of 8 x B200 (1,536 GB) that the card does not list."""
+    card = CATALOG.model("kimi-k3")
+    eight = next(s for s in card.shapes if s.accelerator == "B200-SXM").model_copy(
+        update={"gpus": 8, "tensor_parallel": 8, "data_parallel": 1}
+    )
+    catalog = replace(
+        CATALOG, models={**CATALOG.models, "kimi-k3": card.model_copy(update={"shapes": (eight,)})}
+    )
+    with pytest.raises(Unmeetable) as caught:
+        build(workload(*K3, "hardware.servers={HGX-B200-8: {}}"), catalog)
+    (problem,) = caught.value.problems
+    assert "kimi-k3" in problem.message
+    assert "HGX-B200-8" in problem.message
+    assert "HBM" in problem.message
+
+
+@fault("an instance of 16 is built on one server of 8: nothing bounds a shape by the servers that may be had")
+def test_k3_on_one_server_of_b200_names_hbm() -> None:
+    """Case B7: 8 x B200 hold 1,536 GB."""
+    problems = refused(*K3, "hardware.servers={HGX-B200-8: {max: 1}}", kind=Unmeetable)
+    assert any("HBM" in p.message for p in problems)
+
+
+@fault("the model has no shape on the accelerator, and the quality floor is blamed")
+def test_model_without_a_shape_on_the_servers_says_so() -> None:
+    (problem,) = refused(*K3, "hardware.servers={HGX-H100-8: {}}")
+    assert "quality floor" not in problem.message
+
+
+# ---- what is asked for and is not there -------------------------------------------------------------------
+
+
+@fault("a shared prefix held in a tier that is not there takes no bytes and no reads, in silence")
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("tiers.storage.enabled=false", "classes.flash-chat.shared_prefix.held_in=storage"),
+        ("tiers.dram_pool.enabled=false", "classes.flash-chat.shared_prefix.held_in=dram_pool"),
+        ("tiers.dram.scope=pooled", "classes.flash-chat.shared_prefix.held_in=dram"),
+    ],
+    ids=["storage", "dram_pool", "pooled dram"],
+)
+def test_shared_prefix_lies_somewhere_or_is_refused(overrides: tuple[str, ...]) -> None:
+    try:
+        instance = built(*ALL_TIERS, *overrides)
+    except InputError:
+        return
+    assert {p.cls for p in instance.shared_prefixes} == {"flash-chat"}
+
+
+@fault("an iteration is admitted by the weights that the largest batch touches; a smaller batch meets it")
+def test_decode_that_was_measured_is_admitted() -> None:
+    """K2.5 INT4 TP8 on MI355X gave 34.7 tok/s to each of 8 users (facts/physics.md, test data): 29 ms."""
+    built("tiny", "hardware.servers={MI355X-8: {}}", "classes.k2-agentic.slo={ttft: 60 s, tpot: 50 ms}")
