@@ -35,8 +35,8 @@ FOUND_YOUNG, FOUND_OLD, RETURNS, FIRSTS = 10 * 0.4, 8 * 0.3, 6.5, 10 - 6.5
 
 def written(gb: float, found: float, *, slots: int, mean: bool = False) -> float:
     """returns new + firsts first + prefix (returns - found ones): new 0.1, first 0.6, prefix 0.8 of B."""
-    returns, firsts = (2.85, 4 - 2.85) if mean else (RETURNS, FIRSTS)
-    caught = (4 * 0.4, 4 * 0.3) if mean else (FOUND_YOUNG, FOUND_OLD)
+    returns, firsts = (6.1, 9 - 6.1) if mean else (RETURNS, FIRSTS)
+    caught = (9 * 0.4, 8 * 0.3) if mean else (FOUND_YOUNG, FOUND_OLD)  # the old slot's rate is below the mean
     return gb * (returns * 0.1 + firsts * 0.6 + 0.8 * (returns - found * sum(caught[:slots])))
 
 
@@ -405,7 +405,7 @@ EXCLUSIVE_BY_HAND: dict[str, Row] = {
     ),
     "nvme_endurance": (
         "nvme_endurance[nvme]",
-        {**chain("nvme", 4 * 1.2e5), **chain("nvme", 4 * 0.6 * 1.2e5, of="entry"), **servers(200_000, "s/4"),
+        {**chain("nvme", 9 * 1.2e5), **chain("nvme", 8 * 0.6 * 1.2e5, of="entry"), **servers(200_000, "s/4"),
          "replaced[s/4]": -50_000},
         "<=", 0,
     ),

@@ -57,6 +57,8 @@ SUMS = {
     "classes.k2-agentic.reuse.gaps.mixture.{}.weight": (0.7, 0.3),
 }
 """Shares of a whole, which can only change together."""
+COUNTS = {"measured.0.gpus": 4}
+"""Counts of which one more is none that there is."""
 
 
 def digest(*overrides: str) -> str:
@@ -81,9 +83,9 @@ FREE = sorted(
 
 
 def moved(path: str, by: float) -> str:
-    """An override that multiplies a number, or counts one more of what is counted."""
+    """An override that multiplies a number, or counts one more (or so many) of what is counted."""
     stated = STATED[path]
-    return f"{path}=x{by}" if isinstance(stated, float) else f"{path}={stated + 1}"
+    return f"{path}=x{by}" if isinstance(stated, float) else f"{path}={COUNTS.get(path, stated + 1)}"
 
 
 @pytest.mark.parametrize("path", FREE)
