@@ -1,4 +1,4 @@
-"""What fits: weights on a rank, HBM room, the longest request (B6, B7, B9, B10, C9; docs/physics.md section 3-4)."""
+"""What fits: weights on a rank, HBM room, the longest request (B6, B7, B9, B10, C9; docs 3-4)."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_t4_day_6_decode(overhead):
     [("H200-SXM", DP8, 45), ("H200-SXM", TP8, 5.6), ("B200-SXM", DP8, 16), ("B200-SXM", TP8, 2)],
 )
 def test_one_request_runs_on_one_attention_dp_rank(name, form, seconds):
-    """A 100k miss of K2 (docs/physics.md section 3). Those figures are at the FP8 peak, not at INT4's BF16."""
+    """A 100k miss of K2 (physics section 3). Those figures are at the FP8 peak, not at INT4's BF16."""
     rate = prefill_flops_per_second(shipped_accelerator(name), shipped("kimi-k2").weight("fp8"), "default")
     work = extend_flops(shipped("kimi-k2"), 0, 100_000)
     assert work / (rate * form.tensor_parallel) == pytest.approx(seconds, rel=0.01)
@@ -157,7 +157,7 @@ def test_replicated_kv_is_read_on_every_rank(kv, form, per_gpu):
 
 
 def test_speculation_pays_the_flops_and_experts_of_its_drafts():
-    """Verifying 1 + k tokens: FLOPs times 1 + k, experts of B(1 + k), KV read once (docs/physics.md section 7)."""
+    """Verifying 1 + k tokens: FLOPs times 1 + k, experts of B(1 + k), KV read once (physics section 7)."""
     plain, four = v3_step(), v3_step(tokens_per_step=4)
     assert four.flops == pytest.approx(4 * plain.flops)
     touched = 654e9 / 8 * routed_fraction_touched(V3.experts, 4 * 4) + 17.1e9 / 8

@@ -203,7 +203,11 @@ class Books:
     def cxl_row(self, name: str, boxes: int, modules: int) -> CxlRow:
         """A CXL pool."""
         kind = next(e for e in self.problem.enclosures if e.id == name)
-        hosts = tuple(CxlHostRow(s, h, h * self.skus[s].free_x16_slots, a) for (e, s), (h, a) in self.made.hosts.items() if e == name)
+        hosts = tuple(
+            CxlHostRow(s, h, h * self.skus[s].free_x16_slots, a)
+            for (e, s), (h, a) in self.made.hosts.items()
+            if e == name
+        )
         counts = (boxes, modules, sum(h.adapters for h in hosts))
         prices = (kind.enclosure_cost, kind.module_cost, kind.adapter_cost)
         usd = sum(
