@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from optimizer.design.result import Binding, Shortfall
-from optimizer.formulation import LAWS, Law
+from optimizer.formulation import LAWS, Law, Model
 from optimizer.instance import Instance
 from optimizer.solver import Compiled, Outcome, SolveOptions, elastic
 from optimizer.verify import Certificate
@@ -54,19 +54,19 @@ def row_name(constraint: Any) -> str:
 
 
 def bindings(
-    compiled: Compiled, priced: Outcome, relaxed: Outcome, certificate: Certificate
+    model: Model, compiled: Compiled, priced: Outcome, relaxed: Outcome, certificate: Certificate
 ) -> tuple[Binding, ...]:
     """The limits that the layout stands at, most money at stake first.
 
     Two prices, both local. As bought: the machines stay and only the rest may move (most limits are then
     worth nothing, since dollars hang on machines). Long run: counts may follow in fractions.
     """
-    found = _bindings(compiled, priced, relaxed, certificate)
+    found = _bindings(model, compiled, priced, relaxed, certificate)
     return tuple(sorted(found, key=lambda b: -abs(b.long_run_price_usd * b.need)))
 
 
 def _bindings(
-    compiled: Compiled, priced: Outcome, relaxed: Outcome, certificate: Certificate
+    model: Model, compiled: Compiled, priced: Outcome, relaxed: Outcome, certificate: Certificate
 ) -> Iterator[Binding]:
     if priced.duals is None or relaxed.duals is None:
         return
@@ -77,7 +77,8 @@ def _bindings(
         activity = stated.get(row_name(constraint))
         if law is None or law.row in BOOKKEEPING or activity is None or lp.row_lower[i] == lp.row_upper[i]:
             continue
-        now, later = -float(priced.duals.row[i]), -float(relaxed.duals.row[i])
+        unit = _unit(model, constraint) / law.size
+        now, later = -float(priced.duals.row[i]) / unit, -float(relaxed.duals.row[i]) / unit
         reached = abs(activity.have - activity.need) <= REACHED * abs(activity.need)
         if reached and activity.need and max(abs(now), abs(later)) > PRICELESS:
             yield Binding(
@@ -92,6 +93,11 @@ def _bindings(
             )
 
 
+def _unit(model: Model, constraint: Any) -> float:
+    """SI size of the unit a row is written in."""
+    return model.units[constraint.parent_component().local_name][constraint.index()]
+
+
 def with_room_to_give(instance: Instance) -> Instance:
     """The same demand without the bounds on counts that its limits imply: a limit can only be seen to be
     too low where the counts may exceed it."""
@@ -102,7 +108,7 @@ def with_room_to_give(instance: Instance) -> Instance:
     return replace(instance, builds=builds)
 
 
-def shortfalls(compiled: Compiled, options: SolveOptions) -> tuple[Shortfall, ...]:
+def shortfalls(model: Model, compiled: Compiled, options: SolveOptions) -> tuple[Shortfall, ...]:
     """Have, need and the smallest fix of every conflict at once, on rows a planner can give way on."""
     allowed = [i for i, c in enumerate(compiled.constraints) if c.parent_component().name in NEGOTIABLE]
     found = []
@@ -110,14 +116,18 @@ def shortfalls(compiled: Compiled, options: SolveOptions) -> tuple[Shortfall, ..
         constraint = compiled.constraints[slack.row]
         family = constraint.parent_component().name
         law = LAW_OF[family]
-        have, need = (-slack.need, -slack.have) if family in AT_LEAST else (slack.have, slack.need)
+        unit = _unit(model, constraint) / law.size
+        low, high = slack.have * unit, slack.need * unit
+        have, need = (
+            (-high, -low) if family in AT_LEAST or row_name(constraint).endswith(",min]") else (low, high)
+        )
         found.append(
             Shortfall(
                 row=row_name(constraint),
                 have=have,
                 need=need,
                 unit=law.unit,
-                fix=f"{NEGOTIABLE.get(family, 'relax this row')} by {slack.slack:,.4g} {law.unit}",
+                fix=f"{NEGOTIABLE.get(family, 'relax this row')} by {slack.slack * unit:,.4g} {law.unit}",
             )
         )
     return tuple(found)

@@ -90,14 +90,15 @@ def _without_layout(
     """Infeasible, with a witness; or out of time before any layout was found."""
     instance, outcome = failed
     patient = replace(options, time_limit=max(PATIENCE, options.time_limit))
-    compiled = compile(write(with_room_to_give(instance)).pyomo)
+    model = write(with_room_to_give(instance))
+    compiled = compile(model.pyomo)
     if outcome.status is Status.INFEASIBLE and is_infeasible(compiled.lp, patient):
         return _result(
             loaded,
             options,
             clock,
             status="infeasible",
-            infeasible=shortfalls(compiled, patient),
+            infeasible=shortfalls(model, compiled, patient),
             rounds=rounds,
             size=_size(compiled),
         )
@@ -141,7 +142,7 @@ def _with_layout(
         layout=layout_out(best.model, best.layout),
         costs=costs_out(best.model, best.layout),
         per_million_tokens=tokens_out(best.model, best.layout),
-        binding=bindings(best.compiled, best.priced, relaxed, certificate),
+        binding=bindings(best.model, best.compiled, best.priced, relaxed, certificate),
         notes=(*_tier_notes(best), *best.outcome.notes, *best.priced.notes),
         rounds=rounds,
         size=_size(best.compiled),

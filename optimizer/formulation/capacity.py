@@ -157,10 +157,12 @@ def installed(model: Model, tier: Tier) -> Terms:
     if tier is Tier.CXL:
         return [(e.module_bytes, model.pyomo.modules[e.id, model.t]) for e in model.instance.enclosures]
     worth = "dram_bytes" if tier in (Tier.DRAM, Tier.DRAM_POOL) else "nvme_bytes"
-    nodes = {Tier.DRAM_POOL, Tier.STORAGE}
-    builds = (
-        model.tables.nodes_of.get(tier, []) if tier in nodes else [b for b in model.instance.builds if b.sku]
-    )
+    nodes = model.tables.nodes_of.get(tier, [])
+    servers = [b for b in model.instance.builds if b.sku]
+    if tier is Tier.DRAM_POOL and model.instance.dram_pooled:
+        builds = [*nodes, *servers]
+    else:
+        builds = nodes if tier in (Tier.DRAM_POOL, Tier.STORAGE) else servers
     return [(getattr(b, worth), model.pyomo.servers[b.id, model.t]) for b in builds]
 
 

@@ -172,8 +172,8 @@ def _quantity(model: Model, name: str) -> Terms:
         return _power(model)
     if kind == "cxl":
         return list(installed(model, Tier.CXL))
-    pair = {"dram": (Tier.DRAM, Tier.DRAM_POOL), "nvme": (Tier.NVME, Tier.STORAGE)}[kind]
-    return [t for tier in pair for t in installed(model, tier)]
+    worth = {"dram": "dram_bytes", "nvme": "nvme_bytes"}[kind]
+    return _machines(model, worth)
 
 
 @law("user", unit="as written", price="relaxing the planner's own row by one")
@@ -185,11 +185,11 @@ def user(model: Model, rows: Rows) -> None:
     for row in model.instance.user_rows:
         terms = [(weight * c, v) for name, weight in row.terms for c, v in _quantity(model, name)]
         size = max((abs(c) for c, _ in terms), default=1.0) or 1.0
-        body = [(c / size, v) for c, v in terms]
+        own = rows.in_units_of(size)
         if row.maximum is not None:
-            rows.at_most((row.name, "max"), body, constant=row.maximum / size)
+            own.at_most((row.name, "max"), terms, constant=row.maximum)
         if row.minimum is not None:
-            rows.at_most((row.name, "min"), [(-c, v) for c, v in body], constant=-row.minimum / size)
+            own.at_most((row.name, "min"), scaled(-1.0, terms), constant=-row.minimum)
 
 
 LAWS = (

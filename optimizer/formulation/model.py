@@ -40,9 +40,14 @@ def scaled(factor: float, terms: Iterable[tuple[float, Any]]) -> list[tuple[floa
 class Rows:
     """One row family of the model, written with every variable on the left in units of `unit`."""
 
-    def __init__(self, constraint: Any, unit: float):
+    def __init__(self, constraint: Any, unit: float, units: dict[Any, float] | None = None):
         self.constraint = constraint
         self.unit = unit
+        self.units = {} if units is None else units
+
+    def in_units_of(self, unit: float) -> Rows:
+        """The same family, written in another unit: for rows whose size only the planner knows."""
+        return Rows(self.constraint, unit, self.units)
 
     def at_most(self, key: Any, left: Terms, right: Terms = (), constant: float = 0.0) -> None:
         """left <= right + constant. A row without variables must hold by itself."""
@@ -51,6 +56,7 @@ class Rows:
             if body > constant / self.unit:
                 self.constraint[key] = pyo.Constraint.Infeasible
             return
+        self.units[key] = self.unit
         self.constraint[key] = body <= constant / self.unit
 
     def equal(self, key: Any, left: Terms, right: Terms = (), constant: float = 0.0) -> None:
@@ -60,6 +66,7 @@ class Rows:
             if body != constant / self.unit:
                 self.constraint[key] = pyo.Constraint.Infeasible
             return
+        self.units[key] = self.unit
         self.constraint[key] = body == constant / self.unit
 
 
@@ -71,6 +78,7 @@ class Model:
         self.tables = Tables.of(instance)
         self.pyomo = pyo.ConcreteModel(instance.name)
         self.t = instance.periods[0].id
+        self.units: dict[str, dict[Any, float]] = {}  # family -> key -> SI size of the row's unit
         self._declare()
         self.contexts = Contexts(instance, self.tables, self.pyomo)
 
@@ -78,7 +86,7 @@ class Model:
         """A new row family of this name."""
         constraint = pyo.Constraint(pyo.Any)
         self.pyomo.add_component(family, constraint)
-        return Rows(constraint, unit)
+        return Rows(constraint, unit, self.units.setdefault(family, {}))
 
     def _declare(self) -> None:
         """The decisions, all non-negative."""

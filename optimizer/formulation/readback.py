@@ -61,6 +61,9 @@ def tidy(model: Model) -> None:
         if empty.intersection(places):
             for j in range(1, model.contexts.slots(h) + 1):
                 model.contexts.variable[model.contexts.number[h.id], j].set_value(0.0)
+    for (number, j), entry in m.entry.items():
+        h = model.instance.holdings[number]
+        entry.set_value(max(0.0, model.contexts.value(h, j) - model.contexts.value(h, j - 1)))
     for i, path in enumerate(model.instance.paths):
         store = tables.locations[path.location].store if path.location else None
         if path.pool not in running or store in empty or m.path[i].value < NEGLIGIBLE_RATE:

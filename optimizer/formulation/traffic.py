@@ -110,7 +110,7 @@ def network_in(model: Model, rows: Rows) -> None:
             for p in pools
             for d in model.tables.decodes.get(p.id, [])
         ]
-        rows.at_most((sku.id, model.t), [*remote, *handed], _nic(model, sku))
+        rows.at_most(sku.id, [*remote, *handed], _nic(model, sku))
 
 
 @law("network_out", unit="GB/s", price="one more GB/s out of the accelerator servers", size=GB)

@@ -79,6 +79,7 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
         deployed,
         floors,
     )
+    checks.prefix_tiers(workload, {loc.tier for loc in where.locations})
     with_drives = [b for b in builds if b.sku and b.drives]
     held_in = {
         name: (Tier(c.shared_prefix.held_in), c.shared_prefix.tokens)
@@ -224,19 +225,22 @@ def _choices(
             allowed = allowed and (rules.only is None or option.id in rules.only)
         if allowed:
             admissible.append(option)
-    found = []
-    for option in undominated(card, admissible):
-        if where := deployments(card, option, skus, catalog, longest, workload.measured):
-            found.append(_Choice(card, option, where))
-    if not found:
+    if not admissible:
         raise InputError(
             Problem(
                 "",
                 f"classes of {name}",
-                f"no option of {name} is within a quality floor of {floor:g} pt on the allowed hardware",
-                "raise quality_floor, allow unpublished options, or allow other servers",
+                f"no option of {name} is within a quality floor of {floor:g} pt",
+                "raise quality_floor, or allow unpublished options",
             )
         )
+    found = []
+    for option in undominated(card, admissible):
+        where = deployments(card, option, skus, catalog, longest, admissible, workload.measured)
+        if where:
+            found.append(_Choice(card, option, where))
+    if not found:
+        raise checks.Unmeetable(checks.no_shape(card, admissible, skus, catalog))
     return found
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 
-from optimizer.catalog import Catalog
+from optimizer.catalog import Catalog, ModelCard, ModelOption
 from optimizer.errors import InputError, Problem
-from optimizer.instance.types import Instance, Role
+from optimizer.instance.types import Instance, Role, Sku, Tier
+from optimizer.units import format_bytes
 from optimizer.workload import Workload
 
 
@@ -60,6 +61,25 @@ def parts_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
         for i, name in enumerate(getattr(hardware, field) or ()):
             key = name if field == "cxl_enclosures" else i
             yield from _unknown(("hardware", field, key), name, [p.id for p in parts], what)
+
+
+def servers_have_memory(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """Every server can be bought with some allowed DIMM population, or has memory of its own."""
+    allowed = workload.hardware.dimms
+    for server in catalog.devices.servers:
+        choices = [p.dimm for p in server.populations]
+        fits = (
+            server.fixed_memory
+            or server.kind == "storage_node"
+            or allowed is None
+            or set(choices) & {*allowed}
+        )
+        if server.id in workload.hardware.servers and not fits:
+            keys = ("hardware", "servers", server.id)
+            remedy = f"allow one of {', '.join(dict.fromkeys(choices))}, or leave the server out"
+            yield Problem(
+                "", ".".join(keys), "no allowed DIMM makes a population of this server", remedy, keys
+            )
 
 
 def options_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
@@ -141,6 +161,7 @@ NAMES: tuple[Callable[[Workload, Catalog], Iterator[Problem]], ...] = (
     models_exist,
     servers_exist,
     parts_exist,
+    servers_have_memory,
     options_exist,
     contexts_fit_model,
     owned_hardware_counts,
@@ -166,6 +187,43 @@ def some_instance_starts(instance: Instance, workload: Workload) -> Iterator[Pro
                 f"no shape of {model} starts on {skus}: HBM is the limiting resource",
                 "allow servers with more HBM, or an option with smaller weights",
             )
+
+
+def no_shape(
+    card: ModelCard, options: list[ModelOption], skus: tuple[Sku, ...], catalog: Catalog
+) -> list[Problem]:
+    """Why a model starts on none of the servers: its card lists no shape there, or HBM is too small."""
+    listed = {s.accelerator for s in card.shapes}
+    places = [s for s in skus if s.accelerator in listed]
+    if not places:
+        names = ", ".join(dict.fromkeys(s.accelerator for s in skus))
+        message = f"the card of {card.id} lists no instance shape on {names}"
+        return [
+            Problem("", f"classes of {card.id}", message, f"allow servers of {', '.join(sorted(listed))}")
+        ]
+    weights = [card.weight(o.weights) for o in options]
+    need = min(w.routed_bytes.value + w.other_bytes.value for w in weights)
+    have = [(s, s.maximum * s.gpus * catalog.accelerator(s.accelerator).visible_bytes.value) for s in places]
+    shown = "; ".join(f"{s.maximum} x {s.id} show {format_bytes(size)}" for s, size in have)
+    message = (
+        f"no instance of {card.id} starts on the servers that may be had, or no option supports them: HBM is "
+        f"the limiting resource (its weights alone take {format_bytes(need)}; {shown})"
+    )
+    return [Problem("", f"classes of {card.id}", message, "allow more servers, or servers with more HBM")]
+
+
+def prefix_tiers(workload: Workload, offered: set[Tier]) -> None:
+    """A shared prefix can be held only in a tier that is there; raise InputError for every other."""
+    found = []
+    for name, c in workload.classes.items():
+        if c.shared_prefix is None or Tier(c.shared_prefix.held_in) in offered:
+            continue
+        keys = ("classes", name, "shared_prefix", "held_in")
+        there = ", ".join(sorted(t.value for t in offered if t is not Tier.CXL))
+        message = f"no {c.shared_prefix.held_in} is offered to hold a shared prefix"
+        found.append(Problem("", ".".join(keys), message, f"one of: {there}", keys))
+    if found:
+        raise InputError(found)
 
 
 def every_bucket_decodes(instance: Instance, workload: Workload) -> Iterator[Problem]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from optimizer.catalog import Accelerator, Catalog, Facility, ModelCard, ModelOption, Shape, Weights
@@ -33,10 +34,13 @@ from optimizer.physics.roofline import (
 )
 from optimizer.workload.schema import Measured
 
+BATCH_ERROR = 1e-3  # relative: a batch is a count, and the larger end is taken
+
 
 @dataclass(frozen=True)
 class Deployment:
-    """Option x SKU x shape. `max_context` is the longest context its engine must admit (tokens)."""
+    """Option x SKU x shape. `max_context` is the longest context its engine must admit (tokens); `peers` are
+    the admissible options of the model with the same weights on this accelerator, itself among them."""
 
     card: ModelCard
     option: ModelOption
@@ -45,6 +49,7 @@ class Deployment:
     shape: Shape
     facility: Facility
     max_context: float
+    peers: tuple[ModelOption, ...]
     measured: tuple[Measured, ...] = ()
 
     @property
@@ -144,9 +149,29 @@ class Deployment:
 
     # --- decode --------------------------------------------------------------------------------
 
-    def batch(self, room: float, tokens: float) -> float:
-        """The most sequences of this length that an instance's room holds."""
-        return max(1.0, room / self.running(tokens))
+    def batch(self, room: float, tokens: float, budget: float) -> float:
+        """The most sequences of this length that an instance runs in iterations of `budget` seconds: as many
+        as its room holds and its time allows, under the leanest admissible option. At least one.
+
+        It is the same for every option of the model, so that smaller KV is never worse (see dominance).
+        """
+        return max(replace(self, option=peer)._own_batch(room, tokens, budget) for peer in self.peers)
+
+    def _own_batch(self, room: float, tokens: float, budget: float) -> float:
+        most = max(1.0, room / self.running(tokens))
+        each = self.decode_memory(tokens)
+
+        def fits(sequences: float) -> bool:
+            fixed = self.weights_seconds(sequences, everything=False) + self.overhead(sequences)
+            return fixed + sequences * each <= budget
+
+        if fits(most) or not fits(1.0):
+            return most if fits(most) else 1.0
+        low, high = 1.0, most
+        while high - low > BATCH_ERROR * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return high
 
     def weights_seconds(self, sequences: float, *, everything: bool) -> float:
         """Seconds to read the weights a step of that many sequences touches, at its slowest rank."""
@@ -281,18 +306,22 @@ def deployments(
     skus: tuple[Sku, ...],
     catalog: Catalog,
     max_context: float,
+    admissible: Iterable[ModelOption],
     measured: tuple[Measured, ...],
 ) -> list[Deployment]:
-    """The shapes of a card that an option can run in on the allowed servers."""
+    """The shapes of a card that an option can run in on the servers that may be had."""
     found = []
+    options = tuple(admissible)
     for sku in skus:
         accelerator = catalog.accelerator(sku.accelerator)
+        most = sku.maximum if sku.supply is None else min(sku.maximum, sku.supply + sku.owned)
         if not supports(option.accelerators, accelerator):
             continue
         if card.weight(option.weights).compute_dtype not in accelerator.peak:
             continue
         for shape in card.shapes:
-            if shape.accelerator == accelerator.id and packs(shape.gpus, sku.gpus):
+            fits = packs(shape.gpus, sku.gpus) and shape.gpus <= most * sku.gpus
+            if shape.accelerator == accelerator.id and fits:
                 found.append(
                     Deployment(
                         card,
@@ -302,6 +331,11 @@ def deployments(
                         shape,
                         catalog.devices.facility,
                         max_context,
+                        tuple(
+                            o
+                            for o in options
+                            if o.weights == option.weights and supports(o.accelerators, accelerator)
+                        ),
                         measured,
                     )
                 )

@@ -2,6 +2,8 @@
 
 Proof. Let b dominate a: same weights, b runs on every accelerator that a runs on, and every byte and
 factor of b is at most that of a (HBM entries, tier entries under every codec, snapshots, replay, compute).
+The weights that an iteration touches are those of the largest batch of any admissible option, so they are
+the same for both.
 Take any feasible layout that runs a and let it run b with the same pools, shares and paths. Every law's
 left side is a non-negative combination of those bytes and seconds, so no row gets tighter (a path's
 attainment can only rise), and no cost line mentions the option. So some optimum does without a.
@@ -27,6 +29,7 @@ def dominates(card: ModelCard, b: ModelOption, a: ModelOption) -> bool:
     """Whether b is never worse than a, by every byte and factor."""
     return (
         b.weights == a.weights
+        and _loss_no_worse(card, b, a)
         and b.offload == a.offload == ()
         and ("any" in b.accelerators or set(a.accelerators) <= set(b.accelerators))
         and b.index_reuse >= a.index_reuse
@@ -35,6 +38,16 @@ def dominates(card: ModelCard, b: ModelOption, a: ModelOption) -> bool:
         and _snapshots_no_worse(b, a)
         and all(c.bytes[b.profile] <= c.bytes[a.profile] for c in card.components)
         and _codecs_no_worse(card, b, a)
+    )
+
+
+def _loss_no_worse(card: ModelCard, b: ModelOption, a: ModelOption) -> bool:
+    """A codec's loss counts on top of the option's: it may fit a's floor and not b's."""
+    lossless = all(c.quality_loss and c.quality_loss.value == 0 for c in card.codecs if a.profile in c.ratio)
+    return lossless or (
+        b.quality_loss is not None
+        and a.quality_loss is not None
+        and b.quality_loss.value <= a.quality_loss.value
     )
 
 

@@ -30,7 +30,7 @@ def pools(d: Deployment, classes: list[TrafficClass], buckets: list[Bucket], gri
             room = d.room(prefills=role is Role.MIXED)
             if room <= d.running(shortest):
                 continue
-            batch = d.batch(room, shortest)
+            batch = d.batch(room, shortest, seconds * (1 - share))
             weights = d.weights_seconds(batch, everything=share > 0)
             overhead = d.overhead(batch)
             if weights + overhead < seconds * (1 - share):

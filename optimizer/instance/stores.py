@@ -41,8 +41,9 @@ class Places:
 
 
 def policy_of(workload: Workload, tier: Tier) -> TierPolicy:
-    """The planner's policy for a tier."""
-    return getattr(workload.tiers, tier.value)
+    """The planner's policy for a tier. Pooled server DRAM brings its own policy to the DRAM pool."""
+    pooled = tier is Tier.DRAM_POOL and workload.tiers.dram.scope == "pooled"
+    return getattr(workload.tiers, Tier.DRAM.value if pooled else tier.value)
 
 
 def stores(

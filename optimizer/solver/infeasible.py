@@ -63,6 +63,10 @@ def is_infeasible(lp: LinearProgram, options: SolveOptions) -> bool:
     return bool(lp.integrality.any()) and solve(lp, plain).status is Status.INFEASIBLE
 
 
+EXACTLY = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
+"""Slacks are small beside the rows they stand for: at the usual tolerances they drown in it."""
+
+
 def elastic(lp: LinearProgram, rows_allowed: Sequence[int], options: SolveOptions) -> list[Slack]:
     """The least total relative slack on the allowed rows that admits a solution, worst first; [] if none is
     needed.
@@ -73,6 +77,7 @@ def elastic(lp: LinearProgram, rows_allowed: Sequence[int], options: SolveOption
     SolverFailure: the column bounds conflict, or nothing was found within the limit.
     """
     started = time.perf_counter()
+    options = replace(options, highs_options={**EXACTLY, **options.highs_options})
     widened = _with_slacks(lp, np.asarray(rows_allowed, dtype=np.int64))
     first = relaxation(widened.lp, options)
     if first.status is Status.INFEASIBLE and len(rows_allowed) < len(lp.row_names):

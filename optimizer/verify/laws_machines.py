@@ -73,8 +73,8 @@ def server_limits(plan: Plan) -> Iterator[Row]:
     """
     for sku in plan.instance.skus:
         have = of(plan.servers_of_sku(sku.id))
-        yield at_least(f"server_limits[{sku.id},{plan.t}]", have, of(sku.minimum))
-        yield at_most(f"server_limits[{sku.id},{plan.t}]", have, of(sku.maximum))
+        yield at_least(f"server_minimum[{sku.id},{plan.t}]", have, of(sku.minimum))
+        yield at_most(f"server_maximum[{sku.id},{plan.t}]", have, of(sku.maximum))
 
 
 def node_limits(plan: Plan) -> Iterator[Row]:
@@ -88,12 +88,12 @@ def node_limits(plan: Plan) -> Iterator[Row]:
             groups[build.server].append(build)
     for server, builds in groups.items():
         have = total(plan.servers(build.id) for build in builds)
-        yield at_least(f"node_limits[{server},{plan.t}]", have, of(max(b.minimum for b in builds)))
-        yield at_most(f"node_limits[{server},{plan.t}]", have, of(max(b.maximum for b in builds)))
+        yield at_least(f"node_limits[{server},min]", have, of(max(b.minimum for b in builds)))
+        yield at_most(f"node_limits[{server},max]", have, of(max(b.maximum for b in builds)))
     for enclosure in plan.instance.enclosures:
         have = of(plan.cxl(enclosure.id).enclosures)
-        yield at_least(f"node_limits[{enclosure.id},{plan.t}]", have, of(enclosure.minimum))
-        yield at_most(f"node_limits[{enclosure.id},{plan.t}]", have, of(enclosure.maximum))
+        yield at_least(f"node_limits[{enclosure.id},min]", have, of(enclosure.minimum))
+        yield at_most(f"node_limits[{enclosure.id},max]", have, of(enclosure.maximum))
 
 
 def supply(plan: Plan) -> Iterator[Row]:
@@ -126,7 +126,7 @@ def minimum_order(plan: Plan) -> Iterator[Row]:
         owned = plan.decisions.owned.get(sku.id, Fraction(0))
         bought = plan.servers_of_sku(sku.id) - owned
         if bought > 0:
-            yield at_least(f"minimum_order[{sku.id},{plan.t}]", of(bought), of(sku.minimum_order))
+            yield at_least(f"minimum_order[{sku.id},least]", of(bought), of(sku.minimum_order))
 
 
 def machine_total(plan: Plan, field: str, *, per_module: bool = True) -> Amount:
@@ -204,11 +204,10 @@ def user(plan: Plan) -> Iterator[Row]:
         have = NOTHING
         for quantity, coefficient in limit.terms:
             have = have.plus(installed(plan, quantity).times(coefficient))
-        name = limit.name if limit.name.startswith("user.") else f"user.{limit.name}"
         if limit.minimum is not None:
-            yield at_least(name, have, of(limit.minimum))
+            yield at_least(f"user[{limit.name},min]", have, of(limit.minimum))
         if limit.maximum is not None:
-            yield at_most(name, have, of(limit.maximum))
+            yield at_most(f"user[{limit.name},max]", have, of(limit.maximum))
 
 
 LAWS = (
