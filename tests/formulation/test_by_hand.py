@@ -267,7 +267,7 @@ BY_HAND: dict[str, Row] = {
     ),
     # handed over: 10 contexts/s of 1 GB; experts: 7 MB a context
     "network_in": (
-        "network_in[s,now]",
+        "network_in[s]",
         {
             "path[10k|hit|dram_pool|a/prefill]": 0.9,
             "path[10k|hit|storage|a/prefill]": 0.9,

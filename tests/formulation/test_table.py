@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.formulation import LAWS, Law
+from optimizer.formulation import LAWS, Law, write
 from optimizer.formulation.table import markdown, mathematics, sentence
+from tests.formulation.small import EXCLUSIVE, WRITE_THROUGH
 
 SIZES = {"GB": 1e9, "TB": 1e12, "kW": 1e3, "thousand": 1e3, "ms": 1e-3}
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.row)
@@ -48,6 +49,24 @@ def test_law_says_what_its_price_means(law: Law) -> None:
 def test_rows_are_in_their_unit(law: Law) -> None:
     """The factor that the rows are divided by is the one that the unit's name promises."""
     assert law.size == SIZES.get(law.unit.split(" ")[0].split("/")[0], 1.0)
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law.row != "user"], ids=lambda law: law.row)
+def test_rows_record_the_unit_of_their_law(law: Law) -> None:
+    """What the planner wrote is in no unit of ours: see below."""
+    units = [write(instance).units[law.row] for instance in (WRITE_THROUGH, EXCLUSIVE)]
+    assert any(units)
+    assert {size for written in units for size in written.values()} == {law.size}
+
+
+def test_user_row_records_its_largest_coefficient() -> None:
+    """A storage node counts two; a DRAM node holds 6 TB, and a drive bay's 360 TB with 1.4 kW make 361.4."""
+    assert write(WRITE_THROUGH).units["user"] == {
+        ("fleet", "max"): 2.0,
+        ("memory", "min"): 6.0,
+        ("flash", "min"): pytest.approx(361.4),
+        ("flash", "max"): pytest.approx(361.4),
+    }
 
 
 @each_law

@@ -50,7 +50,9 @@ class Optimum:
         return read_back(self.model)
 
 
-def optimum(instance: Instance, write: Callable[[Instance], Model] = write) -> Optimum:
+def optimum(
+    instance: Instance, write: Callable[[Instance], Model] = write, *, integers: bool = True
+) -> Optimum:
     """Solve to the end: proven optimal or proven infeasible, if need be by a row without a decision."""
     model = write(instance)
     try:
@@ -58,7 +60,7 @@ def optimum(instance: Instance, write: Callable[[Instance], Model] = write) -> O
     except InputError as error:
         assert "trivially infeasible" in str(error)
         return Optimum(instance, model, None, None)
-    outcome = solve(compiled.lp, EXACT)
+    outcome = solve(compiled.lp, EXACT) if integers else relaxation(compiled.lp, EXACT)
     assert outcome.status in (Status.OPTIMAL, Status.INFEASIBLE), outcome
     return Optimum(instance, model, compiled, outcome)
 

@@ -73,7 +73,7 @@ def test_empty_layout_serves_nobody(problem: Instance) -> None:
         "one_option[kimi]",
         "one_option[deep]",
         "ttft_attainment[chat]",
-        "server_maximum[h200,now]",
+        "server_minimum[h200,now]",
     } <= found
 
 
