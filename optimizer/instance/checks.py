@@ -66,6 +66,8 @@ def parts_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
 def servers_have_memory(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
     """Every server can be bought with some allowed DIMM population, or has memory of its own."""
     allowed = workload.hardware.dimms
+    if allowed is not None and not {*allowed} <= {d.id for d in catalog.devices.dimms}:
+        return  # an unknown DIMM is named by its own check
     for server in catalog.devices.servers:
         choices = [p.dimm for p in server.populations]
         fits = (

@@ -41,6 +41,14 @@ DIMENSIONS: Mapping[str, Mapping[str, float]] = {
 }
 """Dimension -> suffix -> factor to SI. Money is USD before tax; a month is 1/12 of a 365-day year."""
 
+USUAL: Mapping[str, str] = {
+    "bytes": "GB", "bytes/s": "GB/s", "seconds": "s", "FLOP/s": "TFLOP/s", "FLOP": "TFLOP", "watts": "kW",
+    "USD": "$", "USD/byte": "$/GB", "USD/s": "$/h", "USD/J": "$/kWh", "USD/W-s": "$/kW-month",
+    "USD/token": "$/Mtok", "1/s": "req/s", "tokens": "tok", "tokens/s": "tok/s", "IO/s": "IOPS",
+    "fraction": "%", "points": "pt", "rack units": "U",
+}
+"""Dimension -> the suffix a planner is likely to mean."""
+
 _NUMBER = re.compile(r"([+-]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)", re.DOTALL)
 _LONGEST = 80
 
@@ -66,7 +74,7 @@ def parse(text: object, dimension: str) -> float:
     if not isinstance(text, str):
         if "" in table:
             return _finite(float(text), text)
-        raise UnitError(f'"{text}" has no unit (did you mean "{text} {suffixes(dimension)[0]}"?)')
+        raise UnitError(f'"{text}" has no unit (did you mean "{_written(text, dimension)}"?)')
     shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
     body = text.strip()
     money = body.startswith(("$", "-$"))
@@ -90,14 +98,21 @@ def _finite(number: float, shown: object) -> float:
 
 
 def _example(dimension: str) -> str:
-    units = suffixes(dimension)
-    return f'{dimension} such as "1 {units[0]}"' if units else "a plain number"
+    return f'{dimension} such as "{_written(1, dimension)}"' if suffixes(dimension) else "a plain number"
+
+
+def _written(number: object, dimension: str) -> str:
+    """A number with the usual suffix, as people write it: 2.5 s, $4/GB, 30%."""
+    suffix = USUAL[dimension]
+    if suffix.startswith("$"):
+        return f"${number}{suffix[1:]}"
+    return f"{number}{suffix}" if suffix == "%" else f"{number} {suffix}"
 
 
 def _wrong_suffix(shown: str, number: str, suffix: str, dimension: str) -> str:
     known = suffixes(dimension)
     if not suffix:
-        return f'"{shown}" has no unit (did you mean "{number} {known[0]}"?)'
+        return f'"{shown}" has no unit (did you mean "{_written(number, dimension)}"?)'
     alike = [unit for unit in known if unit.lower() == suffix.lower()]
     if alike:
         return f'"{suffix}" is not a unit here: case matters (did you mean "{number} {alike[0]}"?)'
