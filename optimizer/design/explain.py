@@ -13,7 +13,7 @@ from optimizer.solver import Compiled, Outcome, SolveOptions, elastic
 from optimizer.verify import Certificate
 
 LAW_OF: dict[str, Law] = {law.row: law for law in LAWS}
-NODES_AT_MOST = 2000
+AT_MOST = 10_000  # machines: more than any answer
 PRICELESS = 0.01  # USD: below a cent a price is rounding
 REACHED = 1e-6  # a row this close to its limit stands at it
 NEGOTIABLE = {
@@ -101,10 +101,7 @@ def _unit(model: Model, constraint: Any) -> float:
 def with_room_to_give(instance: Instance) -> Instance:
     """The same demand without the bounds on counts that its limits imply: a limit can only be seen to be
     too low where the counts may exceed it."""
-    limit = {s.id: s.maximum for s in instance.skus}
-    builds = tuple(
-        replace(b, maximum=max(b.maximum, limit.get(b.sku or "", NODES_AT_MOST))) for b in instance.builds
-    )
+    builds = tuple(replace(b, maximum=AT_MOST) if b.sku else b for b in instance.builds)
     return replace(instance, builds=builds)
 
 

@@ -53,7 +53,7 @@ def _domain_bytes(instance: Instance, store: Store) -> float:
         return max((p.room for p in instance.pools if p.shape == store.scope), default=0.0)
     if store.tier is Tier.CXL:
         e = next(e for e in instance.enclosures if e.id == store.scope)
-        return e.module_bytes * e.module_slots
+        return e.usable_bytes * e.module_slots
     worth = "dram_usable" if store.tier in (Tier.DRAM, Tier.DRAM_POOL) else "nvme_usable"
     mine = [
         b for b in instance.builds if store.scope in (b.sku, "facility") and (b.sku or b.tier is store.tier)

@@ -12,6 +12,7 @@ from optimizer.design import margins
 from optimizer.design.result import Round
 from optimizer.design.search import Clock, Interrupt, Progress, search
 from optimizer.formulation import Model, read_back, write
+from optimizer.formulation.readback import let_idle_go
 from optimizer.instance import Instance, Layout
 from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, fixed_lp, relaxation
 from optimizer.verify import Certificate, check
@@ -137,7 +138,12 @@ def settle(model: Model, compiled: Compiled, outcome: Outcome, options: SolveOpt
     settled = fixed_lp(tied, outcome.x, options)
     compiled.read_back(next(o.x for o in (settled, priced, outcome) if o.x is not None))
     layout = read_back(model)
-    return Candidate(model, compiled, outcome, priced, layout, check(model.instance, layout))
+    certificate = check(model.instance, layout)
+    if certificate.passed and let_idle_go(model):
+        leaner = read_back(model)
+        if (judged := check(model.instance, leaner)).passed:
+            layout, certificate = leaner, judged
+    return Candidate(model, compiled, outcome, priced, layout, certificate)
 
 
 def _round(number: int, outcome: Outcome) -> Round:

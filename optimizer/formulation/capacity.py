@@ -31,7 +31,7 @@ def supply(model: Model, store: Store, worth: str) -> Terms:
     """sum over the machines (or modules) that make up a store of worth x how many are in use."""
     if store.tier is Tier.CXL:
         enclosure = next(e for e in model.instance.enclosures if e.id == store.scope)
-        per_module = {"usable": enclosure.module_bytes, "read": enclosure.module_bytes_s}[worth]
+        per_module = {"usable": enclosure.usable_bytes, "read": enclosure.module_bytes_s}[worth]
         return [(per_module, model.pyomo.modules[store.scope, model.t])]
     columns = {
         Tier.DRAM: {"usable": "dram_usable", "read": "dram_bytes_s"},
@@ -171,7 +171,8 @@ def installed_at(model: Model, store: Store, value: Callable[[Terms], float]) ->
     if store.tier is Tier.HBM:
         return value(model.count(model.tables.shape_pools.get(store.scope, []), "room"))
     if store.tier is Tier.CXL:
-        return value(supply(model, store, "usable"))
+        enclosure = next(e for e in model.instance.enclosures if e.id == store.scope)
+        return value([(enclosure.module_bytes, model.pyomo.modules[store.scope, model.t])])
     worth = "dram_bytes" if store.tier in (Tier.DRAM, Tier.DRAM_POOL) else "nvme_bytes"
     return value([(getattr(b, worth), model.pyomo.servers[b.id, model.t]) for b in machines(model, store)])
 

@@ -27,6 +27,7 @@ from optimizer.instance import (
     PlacementRow,
     Policy,
     PoolRow,
+    Role,
     ServerRow,
     StoreRow,
     Tier,
@@ -85,6 +86,29 @@ def _drop_idle(model: Model) -> None:
     for name, boxes in m.enclosures.items():
         if m.modules[name].value < 0.5 and boxes.lb == 0:
             boxes.set_value(0.0)
+
+
+def let_idle_go(model: Model) -> bool:
+    """Drop instances that prefill, decode and hold nothing; whether there were any. Accelerators left over
+    in a server cost nothing, so the solver may leave instances on them. The exact check has the last word:
+    an idle instance's links may carry what others write."""
+    m, t = model.pyomo, model.t
+    holding = {
+        store.scope
+        for h in model.instance.holdings
+        if (store := model.tables.stores[model.tables.locations[h.serve].store]).tier is Tier.HBM
+        and any(model.contexts.value(h, j) > 0 for j in range(1, model.contexts.slots(h) + 1))
+    }
+    found = False
+    for p in model.instance.pools:
+        works = any(m.path[i].value for i in model.tables.paths_on.get(p.id, [])) or any(
+            m.decode[d.bucket, d.pool].value for d in model.tables.decodes.get(p.id, [])
+        )
+        keeps = p.role is not Role.DECODE and p.shape in holding
+        if m.instances[p.id, t].value and not works and not keeps:
+            m.instances[p.id, t].set_value(0.0)
+            found = True
+    return found
 
 
 def _var() -> type:

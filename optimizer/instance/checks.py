@@ -277,7 +277,25 @@ def ttft_reachable(instance: Instance, workload: Workload) -> Iterator[Problem]:
             )
 
 
+def floors_are_on_offer(instance: Instance, workload: Workload) -> Iterator[Problem]:
+    """A tier the planner insists on can be bought."""
+    offered = {
+        "dram": any(b.dram_bytes for b in instance.builds if b.sku),
+        "nvme": any(b.nvme_bytes for b in instance.builds if b.sku),
+        "cxl": bool(instance.enclosures),
+        "dram_pool": any(b.tier is Tier.DRAM_POOL for b in instance.builds),
+        "storage": any(b.tier is Tier.STORAGE for b in instance.builds),
+    }
+    for tier, there in offered.items():
+        least = getattr(workload.tiers, tier).min_bytes
+        if least and not there:
+            keys = ("tiers", tier, "min_bytes")
+            message = f"have: no {tier} on offer; need: {format_bytes(least)}"
+            yield Problem("", ".".join(keys), message, "smallest fix: offer it under hardware", keys)
+
+
 FEASIBLE: tuple[Callable[[Instance, Workload], Iterator[Problem]], ...] = (
+    floors_are_on_offer,
     some_instance_starts,
     every_bucket_decodes,
     ttft_reachable,

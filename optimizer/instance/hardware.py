@@ -211,6 +211,7 @@ class Market:
             enclosure_cost=self.money.lines([box]),
             module_cost=self.money.lines([stick]),
             adapter_cost=self.money.lines([host]),
+            module_usable=module.bytes.value * self.facility.dram_usable.value,
         )
 
 

@@ -75,7 +75,7 @@ def _bucket(
     cut = tuple(Slot(s.start, s.end, s.rate, s.drop, s.integral) for s in slots(survival, ages, rate, mean))
     tail = tail_returns(survival, ages, mean)
     return Bucket(
-        id=f"{name}:{_tokens(bucket.tokens)}",
+        id=f"{name}:{_label(declared, index)}",
         cls=name,
         model=declared.model,
         tokens=bucket.tokens,
@@ -87,6 +87,13 @@ def _bucket(
         run_seconds=declared.slo.ttft + declared.output_tokens * declared.slo.tpot,
         slots=cut,
     )
+
+
+def _label(declared: Declared, index: int) -> str:
+    """A bucket by its length, and by its place where two have the same."""
+    label = _tokens(declared.contexts[index].tokens)
+    same = sum(_tokens(c.tokens) == label for c in declared.contexts)
+    return label if same == 1 else f"{label}#{index + 1}"
 
 
 def _tokens(count: float) -> str:

@@ -199,6 +199,12 @@ class Enclosure:
     enclosure_cost: tuple[CostLine, ...]
     module_cost: tuple[CostLine, ...]
     adapter_cost: tuple[CostLine, ...]
+    module_usable: float = 0.0
+
+    @property
+    def usable_bytes(self) -> float:
+        """Bytes of one module after reserves (all of them where none is stated)."""
+        return self.module_usable or self.module_bytes
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,9 @@ def supply(plan: Plan, store: Store) -> tuple[Amount, Amount, Fraction]:
     in: servers in use (for NVMe those with drives), enclosures, or for a facility store its builds."""
     if store.tier is Tier.CXL:
         row = plan.cxl(store.scope)
-        size = of(product(row.modules, plan.tables.enclosures[store.scope].module_bytes))
-        return size, size, Fraction(row.enclosures)
+        kind = plan.tables.enclosures[store.scope]
+        installed = of(product(row.modules, kind.module_bytes))
+        return installed, of(product(row.modules, kind.usable_bytes)), Fraction(row.enclosures)
     builds = plan.tables.suppliers(store)
     drives = store.tier in (Tier.NVME, Tier.STORAGE)
     installed = of_machines(plan, builds, "nvme_bytes" if drives else "dram_bytes", in_use=False)

@@ -24,6 +24,8 @@ WORKLOADS = {
     "CXL past the slots": (f"{SMALL}/cxl-slots.yaml",),
     "CXL with margins": (f"{SMALL}/cxl-sharing.yaml", "occupancy_dispersion=1"),
     "a DRAM pool": (f"{SMALL}/cxl-latency.yaml", "occupancy_dispersion=1"),
+    "tiny, one copy": ("tiny", "tiers.policy=exclusive"),
+    "flash, one copy": (f"{SMALL}/tier-prices.yaml", "tiers.policy=exclusive"),
     "flash and its wear": (f"{SMALL}/tier-prices.yaml", "occupancy_dispersion=2"),
 }
 

@@ -16,10 +16,6 @@ from .certified import WORKLOADS, of_seed, of_workload
 FAST, SLOW = range(24), range(24, 160)
 COST = 1e-9
 """Relative: a recomputed cost is the stated one."""
-EXCLUSIVE = (
-    ("tiny", "tiers.policy=exclusive"),
-    ("tests/metamorphic/workloads/tier-prices.yaml", "tiers.policy=exclusive"),
-)
 
 
 def certified(candidate: Candidate) -> None:
@@ -57,8 +53,24 @@ def test_workload_is_certified(name: str) -> None:
     assert unnoticed(candidate, at_most=80) == []
 
 
+def faulty(*names: str, reason: str) -> list[object]:
+    """All workloads, some of them expected to fail until a fault is mended."""
+    mark = pytest.mark.xfail(strict=True, reason=reason)
+    return [pytest.param(n, marks=mark) if n in names else n for n in WORKLOADS]
+
+
+IDLE = "instances that do nothing stay in the layout: accelerators left over in a server cost nothing"
+
+
+@pytest.mark.parametrize("name", faulty("tiny, owned and spare", "tiny, one copy", reason=IDLE))
+def test_no_instance_is_idle(name: str) -> None:
+    """A planner who reads of an instance should find work for it."""
+    pools = of_workload(*WORKLOADS[name]).layout.pools
+    assert [p.pool for p in pools if not p.sequences and not p.prefill_busy] == []
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", faulty("tiny, one copy", reason=f"{IDLE}, so one of another option does as well"))
 def test_every_mutant_of_a_workload_is_caught(name: str) -> None:
     """Every number, and every label by three others."""
     assert unnoticed(of_workload(*WORKLOADS[name]), each=3) == []
@@ -76,22 +88,11 @@ def test_more_random_layouts_are_certified() -> None:
     assert len(judged) > 60
     for candidate in judged:
         certified(candidate)
-        assert unnoticed(candidate, at_most=60) == []
-
-
-WRITES = "read_back states writes with the solver's loose `entry`, the check with what the shares imply"
-
-
-@pytest.mark.xfail(strict=True, reason=WRITES)
-@pytest.mark.parametrize("name", EXCLUSIVE, ids=lambda name: name[0])
-def test_exclusive_workload_is_certified(name: tuple[str, ...]) -> None:
-    candidate = of_workload(*name)
-    certified(candidate)
-    assert unnoticed(candidate, at_most=80) == []
+        assert unnoticed(candidate, at_most=40) == []
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason=WRITES)
+@pytest.mark.xfail(strict=True, reason="`entry` into HBM is written nowhere, so the check believes any number")
 def test_exclusive_random_layouts_are_certified() -> None:
     judged = list(seeds([*FAST, *SLOW], Policy.EXCLUSIVE))
     assert len(judged) > 8

@@ -124,7 +124,7 @@ def test_documents_name_the_family(law: Law, root: Path) -> None:
     ids=["at most", "at least"],
 )
 def test_user_row_is_reported_as_written(limits: Any, have: float, need: float) -> None:
-    """22 TB of DRAM are installed at least (see `small`); 62 TB at most: ten servers of 2, seven nodes of 6."""
+    """22 TB of DRAM are installed at least (see `small`); 62 at most: ten servers of 2, seven nodes of 6."""
     row = UserRow("memory", (("dram", 1.0),), *limits)
     model = write(replace(WRITE_THROUGH, user_rows=(row,)))
     (lack,) = shortfalls(model, compile(model.pyomo), SolveOptions())

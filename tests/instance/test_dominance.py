@@ -166,3 +166,21 @@ def loss(points: float) -> Any:
     """A published loss."""
     assert PLAIN.quality_loss is not None
     return PLAIN.quality_loss.model_copy(update={"value": points})
+
+
+def test_letting_an_option_in_never_costs_more() -> None:
+    """A choice more cannot make the cheapest layout dearer: this one is lean in KV and takes ten times the
+    FLOPs in prefill, so that nobody runs it."""
+    changed = {"quality_loss": loss(0.0), "prefill_factor": 10.0}
+    lean = CARD.option("int4-turboquant").model_copy(update=changed)
+    card = CARD.model_copy(update={"options": (PLAIN, lean)})
+    catalog = replace(CATALOG, models={**CATALOG.models, "kimi-k2": card})
+
+    def cheapest(only: str) -> float:
+        asked = workload(
+            "tiny", f"options.kimi-k2={{only: [{only}]}}", "classes.k2-agentic.slo.tpot=20 ms",
+            "classes.k2-agentic.peak_rate=2 req/s", "hardware.servers={HGX-B300-8: {max: 12}}",
+        )  # fmt: skip
+        return solve(compile(write(build(asked, catalog)).pyomo).lp, SolveOptions(gap=0.0)).objective
+
+    assert cheapest("int4-bf16, int4-turboquant") <= cheapest("int4-bf16") * (1 + 1e-6)

@@ -129,7 +129,8 @@ def test_server_without_a_build_is_refused() -> None:
 
 @pytest.mark.parametrize("dimms", ["[MRDIMM-64-8800]", "[RDIMM-64]", "[RDIMM-128, RDIMM-96]", "null"])
 def test_every_sku_can_be_bought(dimms: str) -> None:
-    instance = built("tiny", f"hardware.servers={{HGX-B300-8: {{}}, {RACK}: {{}}}}", f"hardware.dimms={dimms}")
+    servers = f"hardware.servers={{HGX-B300-8: {{}}, {RACK}: {{}}}}"
+    instance = built("tiny", servers, f"hardware.dimms={dimms}")
     assert {s.id for s in instance.skus} == {b.sku for b in instance.builds} == {"HGX-B300-8", RACK}
 
 

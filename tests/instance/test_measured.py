@@ -83,14 +83,18 @@ def test_prefill_takes_the_measured_time(ratio: float) -> None:
 
 @pytest.mark.parametrize("ratio", [1.0, 1.1, 0.9])
 def test_decode_takes_the_measured_time(ratio: float) -> None:
-    """Weights, overhead, KV and FLOPs of an iteration by the ratio; bytes and the network stay."""
+    """Overhead, KV, FLOPs and all weights of an iteration by the ratio; bytes and the network stay.
+
+    A decode pool reads the weights that its largest batch touches, and that follows the time: see below.
+    """
     base, changed = built(*BASE), measured("decode", ratio * predicted_decode())
     before, after = pools(base), pools(changed)
     both = before.keys() & after.keys()
     assert {after[name].role for name in both if after[name].option == OPTION} >= {Role.PREFILL, Role.DECODE}
     for name in both:
         by = ratio if before[name].option == OPTION and before[name].role is not Role.PREFILL else 1.0
-        assert after[name].weights_seconds == pytest.approx(before[name].weights_seconds / by, rel=1e-12)
+        if by == 1.0 or before[name].role is Role.MIXED:
+            assert after[name].weights_seconds == pytest.approx(before[name].weights_seconds / by, rel=1e-12)
         assert after[name].overhead == pytest.approx(before[name].overhead / by, rel=1e-12)
         still = {"weights_seconds": 0.0, "overhead": 0.0}
         assert replace(after[name], **still) == replace(before[name], **still)
@@ -101,6 +105,27 @@ def test_decode_takes_the_measured_time(ratio: float) -> None:
         assert new.memory_seconds == pytest.approx(old.memory_seconds / by, rel=1e-12)
         assert new.flops_seconds == pytest.approx(old.flops_seconds / by, rel=1e-12)
         assert old == replace(new, memory_seconds=old.memory_seconds, flops_seconds=old.flops_seconds)
+
+
+def decode_pools(instance: Instance) -> dict[tuple[str, Role, float], Pool]:
+    """The measured model's decoding pools, by how much of the longest iteration theirs takes."""
+    mine = [p for p in instance.pools if p.option == OPTION and p.role is not Role.PREFILL]
+    longest = max(p.iteration for p in mine)
+    found = {(p.shape, p.role, round(p.iteration / longest, 6)): p for p in mine}
+    assert len(found) == len(mine)
+    return found
+
+
+@pytest.mark.parametrize("ratio", [1.1, 0.9])
+def test_faster_decoding_is_as_good_as_more_time(ratio: float) -> None:
+    """The same pools are admitted with the same batch as if every token might take so much longer."""
+    changed = decode_pools(measured("decode", ratio * predicted_decode()))
+    longer = decode_pools(built(*BASE, f"classes.k2-agentic.slo={{ttft: 60 s, tpot: {60 * ratio!r} ms}}"))
+    assert changed.keys() == longer.keys()
+    for name, pool in changed.items():
+        for seconds in ("iteration", "weights_seconds", "overhead"):
+            assert getattr(pool, seconds) == pytest.approx(getattr(longer[name], seconds) / ratio, rel=1e-9)
+        assert pool.room == longer[name].room
 
 
 def test_slower_decoding_admits_fewer_pools() -> None:

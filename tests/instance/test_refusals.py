@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from optimizer.errors import InputError
 from optimizer.instance.build import build
 from optimizer.instance.checks import Unmeetable
 from optimizer.physics.memory import read
@@ -156,10 +155,12 @@ def test_shape_that_leaves_no_room_names_hbm() -> None:
     assert "HBM" in problem.message
 
 
-def test_k3_on_one_server_of_b200_names_hbm() -> None:
+@pytest.mark.parametrize("limits", ["max: 1", "max: 4, supply: 1", "max: 4, supply: 0, owned: 1"])
+def test_k3_on_one_server_of_b200_names_hbm(limits: str) -> None:
     """Case B7: 8 x B200 hold 1,536 GB."""
-    problems = refused(*K3, "hardware.servers={HGX-B200-8: {max: 1}}", kind=Unmeetable)
-    assert any("HBM" in p.message for p in problems)
+    (problem,) = refused(*K3, f"hardware.servers={{HGX-B200-8: {{{limits}}}}}", kind=Unmeetable)
+    for words in ("kimi-k3", "HBM is the limiting resource", "1.56 TB", "1 x HGX-B200-8 show 1.54 TB"):
+        assert words in problem.message
 
 
 def test_model_without_a_shape_on_the_servers_says_so() -> None:

@@ -136,6 +136,6 @@ def test_tighter_limit_is_never_cheaper(name: str) -> None:
 @pytest.mark.parametrize("name", LIMITS)
 def test_tighter_limit_is_never_cheaper_on_more_seeds(name: str) -> None:
     """And the limit is felt: just below what the cheapest layout takes there is often none as cheap."""
-    broken, felt = misjudged(name, SLOW)
+    broken, felt = misjudged(name, SLOW[::2])
     assert broken == {}
     assert felt > 0

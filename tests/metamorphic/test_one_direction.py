@@ -38,4 +38,4 @@ def test_looser_is_never_dearer(law: str) -> None:
 @pytest.mark.parametrize("law", LOOSER)
 def test_looser_is_never_dearer_on_more_seeds(law: str) -> None:
     """And the change is felt: a law that never moves the cost would be no test."""
-    assert felt(law, SLOW, at_least=75) > 0
+    assert felt(law, SLOW, at_least=40) > 0

