@@ -155,7 +155,7 @@ def drives_replaced(model: Model, rows: Rows) -> None:
     for b in model.instance.builds:
         if b.drives:
             bought = [(REPLACEMENTS * b.drives, model.pyomo.servers[b.id, model.t])]
-            rows.at_most((b.id, model.t), [(1.0, model.pyomo.replaced[b.id, model.t])], bought)
+            rows.at_most(b.id, [(1.0, model.pyomo.replaced[b.id, model.t])], bought)
 
 
 LAWS = (

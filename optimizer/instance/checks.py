@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from optimizer.catalog import Catalog, ModelCard, ModelOption
 from optimizer.errors import InputError, Problem
+from optimizer.instance.deployment import most_servers
 from optimizer.instance.types import Instance, Role, Sku, Tier
 from optimizer.units import format_bytes
 from optimizer.workload import Workload
@@ -205,8 +206,11 @@ def no_shape(
         ]
     weights = [card.weight(o.weights) for o in options]
     need = min(w.routed_bytes.value + w.other_bytes.value for w in weights)
-    have = [(s, s.maximum * s.gpus * catalog.accelerator(s.accelerator).visible_bytes.value) for s in places]
-    shown = "; ".join(f"{s.maximum} x {s.id} show {format_bytes(size)}" for s, size in have)
+    shown = "; ".join(
+        f"{(n := most_servers(s))} x {s.id} show "
+        + format_bytes(n * s.gpus * catalog.accelerator(s.accelerator).visible_bytes.value)
+        for s in places
+    )
     message = (
         f"no instance of {card.id} starts on the servers that may be had, or no option supports them: HBM is "
         f"the limiting resource (its weights alone take {format_bytes(need)}; {shown})"

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from optimizer.catalog import Accelerator, Catalog, Facility, ModelCard, ModelOption, Shape, Weights
 from optimizer.catalog.llms import Role as Memory
+from optimizer.instance.dominance import dominates
 from optimizer.instance.types import Sku
 from optimizer.physics.flops import decode_flops, extend_flops, prefill_chunk
 from optimizer.physics.memory import (
@@ -40,7 +41,7 @@ BATCH_ERROR = 1e-3  # relative: a batch is a count, and the larger end is taken
 @dataclass(frozen=True)
 class Deployment:
     """Option x SKU x shape. `max_context` is the longest context its engine must admit (tokens); `peers` are
-    the admissible options of the model with the same weights on this accelerator, itself among them."""
+    itself and the admissible options that dominate it."""
 
     card: ModelCard
     option: ModelOption
@@ -151,11 +152,15 @@ class Deployment:
 
     def batch(self, room: float, tokens: float, budget: float) -> float:
         """The most sequences of this length that an instance runs in iterations of `budget` seconds: as many
-        as its room holds and its time allows, under the leanest admissible option. At least one.
-
-        It is the same for every option of the model, so that smaller KV is never worse (see dominance).
+        as its room holds and its time allows, with its own KV or with that of an option that dominates it,
+        so that smaller KV is never charged more weights (see dominance). At least one.
         """
         return max(replace(self, option=peer)._own_batch(room, tokens, budget) for peer in self.peers)
+
+    def decodes_one(self, tokens: float, budget: float) -> bool:
+        """Whether one sequence alone finishes its iteration in `budget` seconds."""
+        memory = self.weights_seconds(1.0, everything=False) + self.decode_memory(tokens)
+        return self.overhead(1.0) + max(memory, self.decode_compute(tokens), self.decode_network()) <= budget
 
     def _own_batch(self, room: float, tokens: float, budget: float) -> float:
         most = max(1.0, room / self.running(tokens))
@@ -314,7 +319,7 @@ def deployments(
     options = tuple(admissible)
     for sku in skus:
         accelerator = catalog.accelerator(sku.accelerator)
-        most = sku.maximum if sku.supply is None else min(sku.maximum, sku.supply + sku.owned)
+        most = most_servers(sku)
         if not supports(option.accelerators, accelerator):
             continue
         if card.weight(option.weights).compute_dtype not in accelerator.peak:
@@ -331,15 +336,16 @@ def deployments(
                         shape,
                         catalog.devices.facility,
                         max_context,
-                        tuple(
-                            o
-                            for o in options
-                            if o.weights == option.weights and supports(o.accelerators, accelerator)
-                        ),
+                        (option, *(o for o in options if o is not option and dominates(card, o, option))),
                         measured,
                     )
                 )
     return found
+
+
+def most_servers(sku: Sku) -> int:
+    """The most servers of a SKU that can be had."""
+    return sku.maximum if sku.supply is None else min(sku.maximum, sku.supply + sku.owned)
 
 
 def packs(gpus: int, server_gpus: int) -> bool:

@@ -2,8 +2,8 @@
 
 Proof. Let b dominate a: same weights, b runs on every accelerator that a runs on, and every byte and
 factor of b is at most that of a (HBM entries, tier entries under every codec, snapshots, replay, compute).
-The weights that an iteration touches are those of the largest batch of any admissible option, so they are
-the same for both.
+The weights that an iteration of a is charged are those of the largest batch under a or under any option that
+dominates it, so they are no less than b's.
 Take any feasible layout that runs a and let it run b with the same pools, shares and paths. Every law's
 left side is a non-negative combination of those bytes and seconds, so no row gets tighter (a path's
 attainment can only rise), and no cost line mentions the option. So some optimum does without a.

@@ -33,7 +33,8 @@ def pools(d: Deployment, classes: list[TrafficClass], buckets: list[Bucket], gri
             batch = d.batch(room, shortest, seconds * (1 - share))
             weights = d.weights_seconds(batch, everything=share > 0)
             overhead = d.overhead(batch)
-            if weights + overhead < seconds * (1 - share):
+            budget = seconds * (1 - share)
+            if weights + overhead < budget and d.decodes_one(shortest, budget):
                 yield _pool(d, role, "all", seconds, share, room, weights, overhead, grid)
 
 
@@ -95,6 +96,8 @@ def decodes(
         if pool.iteration > cls.tpot * accepted * (1 + 1e-12) or d.running(b.tokens) > rank_room:
             continue
         context = b.tokens - cls.output_tokens / 2
+        if not d.decodes_one(context, pool.iteration * (1 - pool.prefill_share)):
+            continue
         hbm = d.running(b.tokens)
         yield Decode(
             bucket=b.id,

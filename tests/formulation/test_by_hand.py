@@ -320,7 +320,7 @@ BY_HAND: dict[str, Row] = {
         },
         "<=", 0,
     ),
-    "drives_replaced": ("drives_replaced[storage-node,now]",
+    "drives_replaced": ("drives_replaced[storage-node]",
                         {"replaced[storage-node]": 1, "servers[storage-node]": -20 * 24}, "<=", 0),
     "ttft_attainment": (
         "ttft_attainment[chat]",

@@ -35,11 +35,6 @@ def refused(name: str, *overrides: str, kind: type[InputError] = InputError) -> 
     return tuple(caught.value.problems)
 
 
-def fault(why: str) -> pytest.MarkDecorator:
-    """A test that shows a fault of the product; the mark falls with the fault."""
-    return pytest.mark.xfail(strict=True, reason=why)
-
-
 ALL_TIERS = (
     "tiny",
     "tiers={}",

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from optimizer.errors import InputError
 from optimizer.instance import CostLine
 from optimizer.instance.build import build
 from optimizer.instance.money import DRAM_REFERENCE, NVME_REFERENCE, YEAR, Money
-from tests.instance.shipped import ALL_TIERS, CATALOG, built, fault, workload
+from tests.instance.shipped import ALL_TIERS, CATALOG, built, refused, workload
 
 DEVICES = CATALOG.devices
 MEDIA: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
@@ -145,19 +146,18 @@ def test_machine_without_extras_costs_its_contract(ownership: str) -> None:
     assert machine.usd == pytest.approx(quote.base * rack.accelerators * 3 * YEAR)
 
 
-@fault("what an owned server saves is its purchase price even where servers are hired, and counts as budget")
 @pytest.mark.parametrize("ownership", ["lease", "rent"])
-def test_owning_saves_no_more_than_was_to_be_paid(ownership: str) -> None:
-    instance = built("tiny", f"economics.ownership={ownership}", "hardware.servers={HGX-B300-8: {owned: 2}}")
-    (sku,) = instance.skus
-    assert all(b.capex_usd >= sku.owned_saving_usd for b in instance.builds)
+def test_owned_servers_beside_a_contract_are_refused(ownership: str) -> None:
+    problems = refused(
+        "tiny", f"economics.ownership={ownership}", "hardware.servers={HGX-B300-8: {owned: 2}}"
+    )
+    assert [p.path for p in problems] == ["hardware.servers.HGX-B300-8.owned"]
 
 
-@fault("a server whose accelerator has no quote is bought after all, but its price stays out of the budget")
 @pytest.mark.parametrize("ownership", ["lease", "rent"])
-def test_what_is_bought_for_want_of_a_quote_counts_as_budget(ownership: str) -> None:
+def test_contract_without_a_quote_is_refused(ownership: str) -> None:
     unquoted = {"rent": {"rent": None}, "lease": {"tco": {}}}[ownership]
     gpus = tuple(a.model_copy(update=unquoted if a.id == "B300-SXM" else {}) for a in DEVICES.accelerators)
     catalog = replace(CATALOG, devices=DEVICES.model_copy(update={"accelerators": gpus}))
-    for b in build(workload("tiny", f"economics.ownership={ownership}"), catalog).builds:
-        assert b.capex_usd >= usd(b.cost, "accelerator servers")
+    with pytest.raises(InputError, match=f"no {ownership} price of B300-SXM"):
+        build(workload("tiny", f"economics.ownership={ownership}"), catalog)
