@@ -245,8 +245,9 @@ def _placements(model: Model) -> Iterable[PlacementRow]:
     exclusive = model.instance.policy is Policy.EXCLUSIVE
     for h in model.instance.holdings:
         bucket = model.tables.buckets[h.bucket]
-        before = 0.0
+        before, alive = 0.0, 1.0
         for j, slot in enumerate(bucket.slots, 1):
+            surviving, alive = alive, alive - slot.drop
             share = max(0.0, model.contexts.value(h, j))
             entry = max(0.0, share - before) if exclusive and j > 1 else 0.0
             before = share
@@ -268,6 +269,7 @@ def _placements(model: Model) -> Iterable[PlacementRow]:
                 h.home,
                 share,
                 entry,
+                entry * slot.rate * surviving * model.tables.stored[h.option, h.bucket, h.serve].bytes,
                 sizes[0],
                 sizes[1] if len(sizes) > 1 else 0.0,
                 slot.rate * slot.drop * share * (h.found + h.found_home),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from optimizer.catalog import Catalog, ModelCard, ModelOption
 from optimizer.errors import InputError, Problem
@@ -33,6 +33,7 @@ from optimizer.instance.types import (
     TrafficClass,
     UserRow,
 )
+from optimizer.physics.queueing import mean_wait_bound
 from optimizer.workload import Workload
 
 
@@ -109,7 +110,7 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
             Option(c.id, c.card.id, c.option.id, c.card.speculation.accepted_per_step) for c in choices
         ),
         classes=demand.classes,
-        buckets=demand.buckets,
+        buckets=tuple(laid.timed(b) for b in demand.buckets),
         skus=skus,
         builds=builds,
         enclosures=enclosures,
@@ -170,6 +171,7 @@ class _Laid:
         self.paths: list[Path] = []
         self.stored: dict[tuple[str, str, str], Stored] = {}
         self.usable: dict[tuple[str, str], set[str]] = {}
+        self.walls: dict[str, dict[str, float]] = {}  # bucket -> SKU and shape -> seconds of a hit
 
     def deploy(self, d: Deployment) -> None:
         """Add everything one deployment can do."""
@@ -187,11 +189,25 @@ class _Laid:
                 self.decodes += decoded
                 self._weigh(d, work if routes else [])
 
+    def timed(self, bucket: Bucket) -> Bucket:
+        """The bucket with the time its requests run: prefill and its mean wait besides decoding.
+
+        Of the shapes the slowest, of the options on one shape the fastest: an option that another dominates
+        changes nothing by being there.
+        """
+        job = max(self.walls.get(bucket.id, {}).values(), default=0.0)
+        wait = mean_wait_bound(job, self.workload.grid.design_load)
+        return replace(bucket, run_seconds=bucket.run_seconds + job + wait)
+
     def _weigh(self, d: Deployment, work: list[Job]) -> None:
         by_name = {b.id: b for b in self.buckets}
         for job in work:
             if job.case is not Case.HIT or job.location is None:
                 continue
+            wall = d.wall(job.flops, job.new, 1.0)
+            place = d.id.partition("@")[2]
+            mine = self.walls.setdefault(job.stream, {})
+            mine[place] = min(wall, mine.get(place, wall))
             key = (d.option_id, job.stream, job.location.id)
             self.usable.setdefault(key[:2], set()).add(job.location.id)
             if key not in self.stored:

@@ -70,6 +70,8 @@ def servers_have_memory(workload: Workload, catalog: Catalog) -> Iterator[Proble
     if allowed is not None and not {*allowed} <= {d.id for d in catalog.devices.dimms}:
         return  # an unknown DIMM is named by its own check
     for server in catalog.devices.servers:
+        if server.kind == "dram_node" and not workload.tiers.dram_pool.enabled:
+            continue
         choices = [p.dimm for p in server.populations]
         fits = (
             server.fixed_memory
@@ -298,8 +300,36 @@ def floors_are_on_offer(instance: Instance, workload: Workload) -> Iterator[Prob
             yield Problem("", ".".join(keys), message, "smallest fix: offer it under hardware", keys)
 
 
+def user_floors_are_on_offer(instance: Instance, workload: Workload) -> Iterator[Problem]:
+    """A row of the planner's own that asks for something asks for what can be bought."""
+    names = {n for s in instance.skus for n in (f"servers.{s.id}", f"accelerators.{s.id}")}
+    names |= {f"accelerators.{s.accelerator}" for s in instance.skus} | {
+        f"servers.{b.server}" for b in instance.builds
+    }
+    offered = (
+        names
+        | {"power"}
+        | {
+            quantity
+            for quantity, there in (
+                ("dram", any(b.dram_bytes for b in instance.builds)),
+                ("nvme", any(b.nvme_bytes for b in instance.builds)),
+                ("cxl", bool(instance.enclosures)),
+            )
+            if there
+        }
+    )
+    for row in instance.user_rows:
+        if row.minimum is not None and row.minimum > 0 and not {name for name, _ in row.terms} & offered:
+            keys = ("limits", row.name)
+            wanted = ", ".join(name for name, _ in row.terms)
+            message = f"have: nothing of {wanted} on offer; need: {row.minimum:g}"
+            yield Problem("", ".".join(keys), message, "smallest fix: offer it under hardware", keys)
+
+
 FEASIBLE: tuple[Callable[[Instance, Workload], Iterator[Problem]], ...] = (
     floors_are_on_offer,
+    user_floors_are_on_offer,
     some_instance_starts,
     every_bucket_decodes,
     ttft_reachable,

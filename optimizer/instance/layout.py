@@ -86,7 +86,7 @@ class PlacementRow:
     """The share of an option's contexts of a bucket that in one age slot is served from one location and
     homed at another; the bytes it takes at each (0 at home where home is the serving place), and the
     rate of returns that find it. `entry` is the share written to `serve` at the slot's start after
-    sinking (exclusive policy)."""
+    sinking (exclusive policy), `entry_bytes_s` the bytes per second that takes, in HBM too."""
 
     option: str
     bucket: str
@@ -95,6 +95,7 @@ class PlacementRow:
     home: str
     share: float
     entry: float
+    entry_bytes_s: float
     serve_bytes: float
     home_bytes: float
     found_rate: float

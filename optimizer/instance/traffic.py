@@ -84,7 +84,7 @@ def _bucket(
         mean_rate=mean,
         returns=sum(s.rate * s.drop for s in cut) + tail,
         mean_returns=sum(min(s.rate, mean) * s.drop for s in cut) + tail,
-        run_seconds=declared.slo.ttft + declared.output_tokens * declared.slo.tpot,
+        run_seconds=declared.output_tokens * declared.slo.tpot,
         slots=cut,
     )
 

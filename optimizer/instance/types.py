@@ -104,7 +104,8 @@ class Slot:
 @dataclass(frozen=True)
 class Bucket:
     """Stored contexts of one length of one class. returns = sum rate_j drop_j + those past the last age.
-    `run_seconds` is T_run, arrival to last token."""
+    `run_seconds` is T_run, arrival to last token: the slowest shape's prefill of a hit and its mean wait, and
+    the output at the TPOT limit. Not the TTFT limit: patience must not make bytes."""
 
     id: str
     cls: str

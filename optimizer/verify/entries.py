@@ -6,6 +6,7 @@ A row that is absent states zeros; it may be left out only if that is so.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from optimizer.instance.layout import PoolRow, StoreRow
 from optimizer.verify.accounts import Account
@@ -46,6 +47,15 @@ def placement_rows(plan: Plan) -> Iterator[Row]:
         yield stated(f"PlacementRow.serve_bytes[{words}]", placed.row.serve_bytes, serve)
         yield stated(f"PlacementRow.home_bytes[{words}]", placed.row.home_bytes, home[0] if home else NOTHING)
         yield stated(f"PlacementRow.found_rate[{words}]", placed.row.found_rate, found)
+        written = of(entered(plan, placed))
+        yield stated(f"PlacementRow.entry_bytes_s[{words}]", placed.row.entry_bytes_s, written)
+
+
+def entered(plan: Plan, placed: Placed) -> Fraction:
+    """bytes lambda_j S_{j-1} entry, S_{j-1} = 1 - sum_{i<j} dS_i: what sinking into the place writes."""
+    weight = plan.tables.stored[placed.holding.option, placed.holding.bucket, placed.holding.serve]
+    gone = sum((Fraction(slot.drop) for slot in placed.bucket.slots[: placed.j - 1]), Fraction(0))
+    return product(placed.entry, placed.slot.rate, 1 - gone, weight.bytes)
 
 
 def bytes_at(plan: Plan, placed: Placed, location: str) -> Amount:

@@ -39,7 +39,7 @@ def of_workload(path: str, *sets: str) -> Candidate:
 
 @cache
 def of_seed(seed: int) -> Candidate | None:
-    """The layout of a random instance, if it has one: even seeds are about one law, odd ones about anything."""
+    """The layout of a random instance, if it has one: even seeds are about a law, odd ones about anything."""
     instance = drawn("anything", seed) if seed % 2 else random_instance(seed // 2)
     best, _, _ = improve(instance, OPTIONS, Clock.start(OPTIONS.time_limit))
     return best

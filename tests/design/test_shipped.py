@@ -29,13 +29,14 @@ def solved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def test_gap_of_a_percent_is_proven(solved: Result) -> None:
     assert solved.status in ("optimal", "within_gap")
-    assert solved.gap is not None and solved.gap <= 0.01
-    assert solved.objective_usd is not None and solved.bound_usd is not None
+    assert solved.gap is not None
+    assert solved.gap <= 0.01
     assert solved.objective_usd * 0.99 <= solved.bound_usd <= solved.objective_usd
 
 
 def test_layout_is_checked_exactly(solved: Result) -> None:
-    assert solved.checks.exact is not None and solved.checks.exact.passed
+    assert solved.checks.exact is not None
+    assert solved.checks.exact.passed
     assert solved.checks.exact.rows_checked > 500
 
 
@@ -50,6 +51,7 @@ def test_every_dollar_is_allocated(solved: Result) -> None:
 
 
 def test_model_and_memory_stay_small(solved: Result) -> None:
-    assert solved.size is not None and solved.size.columns <= 30_000
+    assert solved.size is not None
+    assert solved.size.columns <= 30_000
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     assert peak < MEMORY

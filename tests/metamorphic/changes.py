@@ -125,8 +125,11 @@ def traffic(factor: float) -> Change:
     return both(
         times("classes", "rate", "mean_rate", "first_rate", by=factor),
         every(
-            "buckets", rate=lambda b: b.rate * factor, mean_rate=lambda b: b.mean_rate * factor,
-            returns=lambda b: b.returns * factor, mean_returns=lambda b: b.mean_returns * factor,
+            "buckets",
+            rate=lambda b: b.rate * factor,
+            mean_rate=lambda b: b.mean_rate * factor,
+            returns=lambda b: b.returns * factor,
+            mean_returns=lambda b: b.mean_returns * factor,
             slots=lambda b: tuple(replace(s, rate=s.rate * factor) for s in b.slots),
         ),
         times("decodes", "rate", "sequences", "exchange_bytes", by=factor),
@@ -147,7 +150,7 @@ LOOSER: dict[str, Change] = {
     "node links are faster": times("builds", "network_bytes_s"),
     "NICs are faster": times("skus", "nic_bytes_s"),
     "more slots in a server": plus("skus", "free_x16_slots"),
-    "CXL modules are larger": unless(weighs_cxl, times("enclosures", "module_bytes")),
+    "CXL modules are larger": unless(weighs_cxl, times("enclosures", "module_bytes", "module_usable")),
     "CXL is faster": times(
         "enclosures", "module_bytes_s", "enclosure_bytes_s", "adapter_read", "adapter_write"
     ),
@@ -169,8 +172,10 @@ LOOSER: dict[str, Change] = {
     "less traffic": traffic(0.9),
     "each class keeps its own time": every("stores", lru=lambda s: False),
     "nothing is forced in": both(
-        every("stores", min_bytes=lambda s: 0.0), every("skus", minimum=lambda s: 0),
-        every("builds", minimum=lambda b: 0), every("enclosures", minimum=lambda e: 0),
+        every("stores", min_bytes=lambda s: 0.0),
+        every("skus", minimum=lambda s: 0),
+        every("builds", minimum=lambda b: 0),
+        every("enclosures", minimum=lambda e: 0),
     ),
     "tiers are not capped": every("stores", max_bytes=lambda s: None),
     "the planner's rows are gone": every("user_rows", minimum=lambda r: None, maximum=lambda r: None),
@@ -183,11 +188,14 @@ LOOSER: dict[str, Change] = {
     "no facility limits": limits(
         power_w=lambda _: None, rack_units=lambda _: None, budget_usd=lambda _: None
     ),
-    "more returns reach their server": unless(is_lru, every(
-        "holdings",
-        found=lambda h: (h.found + 1.0) / 2.0,
-        found_home=lambda h: max(0.0, h.found_home - (1.0 - h.found) / 2.0),
-    )),
+    "more returns reach their server": unless(
+        is_lru,
+        every(
+            "holdings",
+            found=lambda h: (h.found + 1.0) / 2.0,
+            found_home=lambda h: max(0.0, h.found_home - (1.0 - h.found) / 2.0),
+        ),
+    ),
     "machines are cheaper": every(
         "builds", cost=lambda b: tuple(replace(c, usd=c.usd * 0.9) for c in b.cost)
     ),

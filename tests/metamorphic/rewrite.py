@@ -12,15 +12,43 @@ from typing import Any
 from optimizer.instance import Bucket, CostLine, Instance, TrafficClass
 
 SETS = (
-    "models", "options", "classes", "buckets", "skus", "builds", "enclosures", "stores", "locations",
-    "stored", "holdings", "pools", "decodes", "paths", "shared_prefixes", "user_rows",
+    "models",
+    "options",
+    "classes",
+    "buckets",
+    "skus",
+    "builds",
+    "enclosures",
+    "stores",
+    "locations",
+    "stored",
+    "holdings",
+    "pools",
+    "decodes",
+    "paths",
+    "shared_prefixes",
+    "user_rows",
 )
-NAMED = ("options", "classes", "buckets", "skus", "builds", "enclosures", "stores", "locations", "holdings", "pools")
+NAMED = (
+    "options",
+    "classes",
+    "buckets",
+    "skus",
+    "builds",
+    "enclosures",
+    "stores",
+    "locations",
+    "holdings",
+    "pools",
+)
 
 
 def shuffled(instance: Instance, rng: Random) -> Instance:
     """Every set in another order."""
-    return replace(instance, **{name: tuple(rng.sample(rows, len(rows))) for name in SETS if (rows := getattr(instance, name))})
+    return replace(
+        instance,
+        **{name: tuple(rng.sample(rows, len(rows))) for name in SETS if (rows := getattr(instance, name))},
+    )
 
 
 def renamed(instance: Instance, rng: Random) -> Instance:
@@ -63,7 +91,8 @@ def halved(instance: Instance, name: str) -> Instance:
 
     def rated(rows: tuple[Any, ...], key: str, *rates: str) -> tuple[Any, ...]:
         halves = (
-            replace(r, **{n: getattr(r, n) / 2 for n in rates}) if getattr(r, key) in twins else r for r in rows
+            replace(r, **{n: getattr(r, n) / 2 for n in rates}) if getattr(r, key) in twins else r
+            for r in rows
         )
         return both(tuple(halves), key)
 
@@ -106,7 +135,8 @@ def with_twin_option(instance: Instance, name: str) -> Instance:
     new = {x: f"{x}~" for x in own}
     twins = {
         n: tuple(_mapped(r, new) for r in rows if _mapped(r, new) != r)
-        for n in SETS if n != "models" and (rows := getattr(instance, n))
+        for n in SETS
+        if n != "models" and (rows := getattr(instance, n))
     }
     return replace(instance, **{n: (*getattr(instance, n), *rows) for n, rows in twins.items()})
 
@@ -115,20 +145,33 @@ def with_twin_option(instance: Instance, name: str) -> Instance:
 
 
 def without(
-    instance: Instance, *, options: Collection[str] = (), skus: Collection[str] = (), builds: Collection[str] = (),
-    locations: Collection[str] = (), enclosures: Collection[str] = (), pools: Collection[str] = (),
+    instance: Instance,
+    *,
+    options: Collection[str] = (),
+    skus: Collection[str] = (),
+    builds: Collection[str] = (),
+    locations: Collection[str] = (),
+    enclosures: Collection[str] = (),
+    pools: Collection[str] = (),
     holdings: Collection[str] = (),
 ) -> Instance:
     """The instance without some of its parts, and without all that stands on them."""
-    kept_pools = [p for p in instance.pools if p.option not in options and p.sku not in skus and p.id not in pools]
+    kept_pools = [
+        p for p in instance.pools if p.option not in options and p.sku not in skus and p.id not in pools
+    ]
     gone = {p.id for p in instance.pools} - {p.id for p in kept_pools}
     shapes = {p.shape for p in kept_pools}
     stores = [
-        s for s in instance.stores
+        s
+        for s in instance.stores
         if s.scope not in skus and s.scope not in enclosures and (s.tier != "hbm" or s.scope in shapes)
     ]
     standing = {s.id for s in stores}
-    places = [x for x in instance.locations if x.store in standing and x.id not in locations and x.option not in options]
+    places = [
+        x
+        for x in instance.locations
+        if x.store in standing and x.id not in locations and x.option not in options
+    ]
     away = {x.id for x in instance.locations} - {x.id for x in places} | set(skus)
     return replace(
         instance,
@@ -140,7 +183,8 @@ def without(
         locations=tuple(places),
         stored=tuple(s for s in instance.stored if s.option not in options and s.location not in away),
         holdings=tuple(
-            h for h in instance.holdings
+            h
+            for h in instance.holdings
             if h.option not in options and h.id not in holdings and not {h.serve, h.home} & away
         ),
         pools=tuple(kept_pools),
@@ -153,5 +197,12 @@ def without(
 
 
 __all__ = [
-    "Bucket", "TrafficClass", "halved", "renamed", "shuffled", "with_dearer_builds", "with_twin_option", "without",
+    "Bucket",
+    "TrafficClass",
+    "halved",
+    "renamed",
+    "shuffled",
+    "with_dearer_builds",
+    "with_twin_option",
+    "without",
 ]

@@ -25,7 +25,9 @@ def _machines(instance: Instance, layout: Layout, worth: str, parts: str | None)
     taken = sum(row.count * getattr(builds[row.build], worth) for row in layout.servers)
     for row in layout.cxl:
         counts = (row.enclosures, row.modules, sum(h.adapters for h in row.hosts))
-        values = getattr(boxes[row.enclosure], parts) if parts else (boxes[row.enclosure].rack_units, 0.0, 0.0)
+        values = (
+            getattr(boxes[row.enclosure], parts) if parts else (boxes[row.enclosure].rack_units, 0.0, 0.0)
+        )
         taken += sum(n * v for n, v in zip(counts, values, strict=True))
     return taken
 
@@ -58,9 +60,17 @@ def _per_sku(field: str, owned: bool) -> Limiting:
         for s in instance.skus:
             taken = _sku_counts(instance, layout)[s.id] - (s.owned if owned else 0)
             if taken > 0:
-                yield float(taken), lambda most, s=s: lambda x: replace(x, skus=tuple(
-                    replace(k, **{field: math.floor(most)}) if k.id == s.id else k for k in x.skus
-                ))
+                yield (
+                    float(taken),
+                    lambda most, s=s: (
+                        lambda x: replace(
+                            x,
+                            skus=tuple(
+                                replace(k, **{field: math.floor(most)}) if k.id == s.id else k for k in x.skus
+                            ),
+                        )
+                    ),
+                )
 
     return limiting
 
@@ -68,9 +78,18 @@ def _per_sku(field: str, owned: bool) -> Limiting:
 def _enclosures(instance: Instance, layout: Layout) -> Iterator[tuple[float, Callable[[float], Change]]]:
     for row in layout.cxl:
         if row.enclosures:
-            yield float(row.enclosures), lambda most, row=row: lambda x: replace(x, enclosures=tuple(
-                replace(e, maximum=math.floor(most)) if e.id == row.enclosure else e for e in x.enclosures
-            ))
+            yield (
+                float(row.enclosures),
+                lambda most, row=row: (
+                    lambda x: replace(
+                        x,
+                        enclosures=tuple(
+                            replace(e, maximum=math.floor(most)) if e.id == row.enclosure else e
+                            for e in x.enclosures
+                        ),
+                    )
+                ),
+            )
 
 
 def _tiers(instance: Instance, layout: Layout) -> Iterator[tuple[float, Callable[[float], Change]]]:
@@ -81,14 +100,20 @@ def _tiers(instance: Instance, layout: Layout) -> Iterator[tuple[float, Callable
         home = tier if tier in (Tier.DRAM_POOL, Tier.STORAGE) else None
         taken = sum(
             row.count * getattr(builds[row.build], worth)
-            for row in layout.servers if builds[row.build].tier is home
+            for row in layout.servers
+            if builds[row.build].tier is home
         )
         if tier is Tier.CXL:
             taken = sum(row.modules * boxes[row.enclosure].module_bytes for row in layout.cxl)
         if taken:
-            yield taken, lambda most, tier=tier: lambda x: replace(x, stores=tuple(
-                replace(s, max_bytes=most) if s.tier is tier else s for s in x.stores
-            ))
+            yield (
+                taken,
+                lambda most, tier=tier: (
+                    lambda x: replace(
+                        x, stores=tuple(replace(s, max_bytes=most) if s.tier is tier else s for s in x.stores)
+                    )
+                ),
+            )
 
 
 LIMITS: dict[str, Limiting] = {
@@ -118,7 +143,9 @@ def judge(name: str, before: Optimum) -> tuple[list[tuple[str, float, float]], i
 def misjudged(name: str, seeds: Iterable[int]) -> tuple[dict[int, list[tuple[str, float, float]]], int]:
     """Seeds whose cost breaks the law, and how many limits were felt."""
     judged = {seed: judge(name, base(seed)) for seed in seeds if math.isfinite(base(seed).usd)}
-    return {seed: broken for seed, (broken, _) in judged.items() if broken}, sum(f for _, f in judged.values())
+    return {seed: broken for seed, (broken, _) in judged.items() if broken}, sum(
+        f for _, f in judged.values()
+    )
 
 
 def _limited(before: Optimum, limited: Callable[[float], Change], most: float) -> Optimum:

@@ -30,8 +30,8 @@ def felt(law: str, seeds: Iterable[int], at_least: int) -> int:
 
 @pytest.mark.parametrize("law", LOOSER)
 def test_looser_is_never_dearer(law: str) -> None:
-    """Every law on ten seeds, every seed under a fourth of the laws."""
-    felt(law, FAST[TURN[law] % 4 :: 4], at_least=10)
+    """Every law on some seeds, every seed under a sixth of the laws."""
+    felt(law, FAST[TURN[law] % 6 :: 6], at_least=len(FAST))
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ class Shares(Contexts):
 
 
 def never_rises(model: Model) -> None:
-    """share[(k,d),j+1] <= share[(k,d),j] for every faster copy k, and for all copies over a home d together."""
+    """share[(k,d),j+1] <= share[(k,d),j] for every faster copy k, and for all copies over a home together."""
     contexts, rows = model.contexts, model.rows("contexts_only_sink")
     chains = group(model.instance.holdings, lambda h: (h.option, h.bucket, h.home))
     for key, chain in chains.items():
@@ -58,8 +58,10 @@ def compare(seeds: Iterable[int], monkeypatch: pytest.MonkeyPatch) -> tuple[list
     after = {s: optimum(b.instance, in_shares) for s, b in before.items()}
     assert all(isinstance(a.model.contexts, Shares) for a in after.values())
     broken = [
-        (s, one, other) for s, b in before.items()
-        for one, other in ((b.usd, after[s].usd), (b.relaxed, after[s].relaxed)) if differs(one, other)
+        (s, one, other)
+        for s, b in before.items()
+        for one, other in ((b.usd, after[s].usd), (b.relaxed, after[s].relaxed))
+        if differs(one, other)
     ]
     return broken, sum(any(h.serve != h.home for h in b.instance.holdings) for b in before.values())
 

@@ -1,5 +1,5 @@
-"""The laws on the shipped workload of full size, by bounds: what is proven of the looser problem may not lie above
-what was found for the tighter one. Some 20 s a solve."""
+"""The laws on the shipped workload of full size, by bounds: what is proven of the looser problem may not lie
+above what was found for the tighter one. Some 20 s a solve."""
 
 from __future__ import annotations
 

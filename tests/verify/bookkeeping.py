@@ -230,7 +230,9 @@ class Books:
         """Every nonzero share or entry."""
         for key, by_slot in self.made.share.items():
             holding, entries = self.holdings[key], self.made.entry.get(key, (0.0,) * len(by_slot))
-            for j, slot in enumerate(self.buckets[holding.bucket].slots):
+            slots = self.buckets[holding.bucket].slots
+            for j, slot in enumerate(slots):
+                alive = 1.0 - sum(s.drop for s in slots[:j])
                 if not by_slot[j] and not entries[j]:
                     continue
                 sizes = [
@@ -247,6 +249,7 @@ class Books:
                     key[3],
                     by_slot[j],
                     entries[j],
+                    entries[j] * slot.rate * alive * self.stored[key[0], key[1], key[2]].bytes,
                     sizes[0],
                     sizes[1] if len(sizes) > 1 else 0.0,
                     found,
