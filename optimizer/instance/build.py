@@ -171,13 +171,14 @@ class _Laid:
         self.paths: list[Path] = []
         self.stored: dict[tuple[str, str, str], Stored] = {}
         self.usable: dict[tuple[str, str], set[str]] = {}
-        self.walls: dict[str, dict[str, float]] = {}  # bucket -> SKU and shape -> seconds of a hit
+        self.slowest: dict[str, float] = {}  # bucket -> seconds of a hit's prefill on the slowest shape
 
     def deploy(self, d: Deployment) -> None:
         """Add everything one deployment can do."""
         mine = [c for c in self.classes.values() if c.model == d.card.id]
         buckets = [b for b in self.buckets if b.model == d.card.id]
         readable = readable_from(d, self.where, self.cxl and d.sku.free_x16_slots > 0)
+        self._time(d, buckets)
         work = list(jobs(d, mine, buckets, self.shared, readable))
         found = list(pools(d, mine, buckets, self.workload.grid))
         for pool in found:
@@ -189,13 +190,19 @@ class _Laid:
                 self.decodes += decoded
                 self._weigh(d, work if routes else [])
 
+    def _time(self, d: Deployment, buckets: list[Bucket]) -> None:
+        usual = replace(d, option=next(o for o in d.card.options if o.default))
+        for b in buckets:
+            new = self.classes[b.cls].new_tokens
+            wall = usual.wall(usual.extend(b.reusable, b.reusable + new), new, 1.0)
+            self.slowest[b.id] = max(wall, self.slowest.get(b.id, 0.0))
+
     def timed(self, bucket: Bucket) -> Bucket:
         """The bucket with the time its requests run: prefill and its mean wait besides decoding.
 
-        Of the shapes the slowest, of the options on one shape the fastest: an option that another dominates
-        changes nothing by being there.
+        On the slowest shape, by the card's default option: which options are admissible changes nothing.
         """
-        job = max(self.walls.get(bucket.id, {}).values(), default=0.0)
+        job = self.slowest.get(bucket.id, 0.0)
         wait = mean_wait_bound(job, self.workload.grid.design_load)
         return replace(bucket, run_seconds=bucket.run_seconds + job + wait)
 
@@ -204,10 +211,6 @@ class _Laid:
         for job in work:
             if job.case is not Case.HIT or job.location is None:
                 continue
-            wall = d.wall(job.flops, job.new, 1.0)
-            place = d.id.partition("@")[2]
-            mine = self.walls.setdefault(job.stream, {})
-            mine[place] = min(wall, mine.get(place, wall))
             key = (d.option_id, job.stream, job.location.id)
             self.usable.setdefault(key[:2], set()).add(job.location.id)
             if key not in self.stored:

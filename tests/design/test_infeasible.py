@@ -101,7 +101,7 @@ def test_every_conflict_is_named_at_once() -> None:
 
 
 def test_fewer_in_time_is_a_fix_too() -> None:
-    """At its own TTFT of 10 s tiny takes three servers; with two, some of the agents' first tokens are late."""
+    """At its own TTFT of 10 s tiny takes three servers; with two, some first tokens are late."""
     two = "hardware.servers.HGX-B300-8.supply=2"
     named = infeasible(two)
     assert set(named) == {"ttft_attainment[k2-agentic]"}
@@ -115,7 +115,7 @@ def test_fewer_in_time_is_a_fix_too() -> None:
 
 
 def test_a_ttft_that_no_path_meets_is_named_with_what_there_is() -> None:
-    """Before anything is solved: the share that the best conceivable mix gets in time, and the share asked."""
+    """Before anything is solved: the share that the best mix gets in time, and the share asked for."""
     (row,), (short,) = zip(*infeasible("classes.k2-agentic.slo.ttft=1 s").items(), strict=True)
     assert "classes.k2-agentic.slo.ttft" in row
     assert re.search(r"have: at best [\d.]+% of requests within 1 s; need: 90\.0%", short.fix)

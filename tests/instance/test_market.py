@@ -122,7 +122,7 @@ def test_server_without_a_build_is_refused() -> None:
     nodes need none that is asked for."""
     names = ("HGX-B300-8", "MI355X-8", RACK, *NODES)
     allowed = "hardware.servers={" + ", ".join(f"{name}: {{}}" for name in names) + "}"
-    problems = refused("tiny", allowed, "hardware.dimms=[MRDIMM-64-8800]")
+    problems = refused("tiny", allowed, "hardware.dimms=[MRDIMM-64-8800]", "tiers.dram_pool.enabled=true")
     assert {p.keys for p in problems} == {("hardware", "servers", s) for s in ("MI355X-8", "DRAM-NODE")}
     assert all("DIMM" in p.message and "RDIMM-64" in p.remedy for p in problems)
 

@@ -178,5 +178,6 @@ def test_media_at_the_price_of_a_dimm_costs_no_less_per_usable_byte() -> None:
     small, large = sorted(instance.builds, key=lambda b: b.dram_bytes)
     (box,) = instance.enclosures
     by_dimm = (large.usd - small.usd) / (large.dram_usable - small.dram_usable)
-    by_cxl = sum(line.usd for line in box.module_cost) / box.usable_bytes
+    full = (box.enclosure_cost, *(box.module_cost,) * box.module_slots, box.adapter_cost)
+    by_cxl = sum(line.usd for cost in full for line in cost) / (box.module_slots * box.usable_bytes)
     assert by_cxl >= by_dimm

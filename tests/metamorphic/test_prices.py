@@ -179,7 +179,7 @@ NONE = (
 
 
 def test_no_tier_is_bought_where_none_pays() -> None:
-    """All are on offer, returns are many, and the answer says that none pays; without them it costs the same."""
+    """All are on offer and returns are many; the answer is that none pays. Without them it costs the same."""
     idle = planned(IDLE)
     assert idle.layout is not None
     assert any(note.startswith("no tier below HBM pays") for note in idle.notes)
