@@ -30,6 +30,10 @@ WORKLOADS = {
 }
 
 
+FIRST = ("tiny", "CXL with margins", "flash and its wear")
+"""Those that are looked at every time."""
+
+
 @cache
 def of_workload(path: str, *sets: str) -> Candidate:
     """The layout of a workload file."""

@@ -11,7 +11,7 @@ from optimizer.instance import Policy
 from optimizer.verify import check
 from tests.verify.mutations import Mutant, every_label_swapped, every_number_moved, every_zero_filled
 
-from .certified import WORKLOADS, of_seed, of_workload
+from .certified import FIRST, WORKLOADS, of_seed, of_workload
 
 FAST, SLOW = range(12), range(12, 160)
 COST = 1e-9
@@ -46,14 +46,17 @@ def seeds(numbers: Iterable[int], policy: Policy) -> Iterator[Candidate]:
     return (c for c in found if c is not None and c.model.instance.policy is policy)
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+EVERY = [n if n in FIRST else pytest.param(n, marks=pytest.mark.slow) for n in WORKLOADS]
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_workload_is_certified(name: str) -> None:
     candidate = of_workload(*WORKLOADS[name])
     certified(candidate)
     assert unnoticed(candidate, at_most=30) == []
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", EVERY)
 def test_no_instance_is_idle(name: str) -> None:
     """A planner who reads of an instance should find work for it."""
     pools = of_workload(*WORKLOADS[name]).layout.pools

@@ -80,7 +80,9 @@ def test_a_limit_too_low_is_named_alone(limit: Limit) -> None:
     assert float(amount[1].replace(",", "")) == pytest.approx(short.need - limit.low, rel=1e-3)
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=IDS)
+@pytest.mark.parametrize(
+    "limit", [LIMITS[0], *(pytest.param(x, marks=pytest.mark.slow) for x in LIMITS[1:])], ids=IDS
+)
 def test_the_smallest_fix_is_one_and_is_smallest(limit: Limit) -> None:
     """Set to the need there is a layout, set a little below there is none."""
     need = infeasible(PATIENT, limit.at(limit.low))[limit.row].need

@@ -90,6 +90,7 @@ def test_dominated_option_is_not_missed(case: Case, monkeypatch: pytest.MonkeyPa
     assert not differs(one.relaxed, other.relaxed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.model)
 def test_choice_is_the_best_of_its_options(case: Case) -> None:
     """Solved one option at a time (`only`), the cheapest is what the choice among all of them costs."""

@@ -103,6 +103,7 @@ def test_dearer_dram_is_bought_less() -> None:
     check_prices([(dram, 400.0) for dram in DRAM])
 
 
+@pytest.mark.slow
 def test_dearer_flash_is_bought_less() -> None:
     check_prices([(8.0, nvme) for nvme in NVME])
 
@@ -150,6 +151,7 @@ def test_flash_takes_the_load_of_dear_dram() -> None:
     assert not any("nvme" in note for note in dear.notes)
 
 
+@pytest.mark.slow
 def test_dram_takes_the_load_of_dear_flash() -> None:
     cheap, dear = (planned(*priced((8.0, nvme))) for nvme in (NVME[0], NVME[-1]))
     assert installed(dear, "nvme") < installed(cheap, "nvme")
