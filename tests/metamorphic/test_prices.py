@@ -103,7 +103,6 @@ def test_dearer_dram_is_bought_less() -> None:
     check_prices([(dram, 400.0) for dram in DRAM])
 
 
-@pytest.mark.slow
 def test_dearer_flash_is_bought_less() -> None:
     check_prices([(8.0, nvme) for nvme in NVME])
 

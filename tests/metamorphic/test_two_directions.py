@@ -20,8 +20,8 @@ from .changes import LOOSER, priced
 from .rewrite import without
 from .solved import dearer, differs
 
-OPTIONS = SolveOptions(gap=0.01, time_limit=90.0)
-HASTY = SolveOptions(gap=0.01, time_limit=40.0)
+OPTIONS = SolveOptions(gap=0.01, time_limit=60.0)
+HASTY = SolveOptions(gap=0.01, time_limit=30.0)
 CLOSE = 0.03
 """A relative gap that leaves a law something to say."""
 
