@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from optimizer.catalog import Catalog, Shape
+from optimizer.catalog import Basis, Catalog, Shape
 from optimizer.catalog.devices import FixedMemory
 from optimizer.design import Result
 from optimizer.instance import Tier
@@ -23,6 +23,7 @@ from .given import (
     built,
     card,
     changed,
+    figure,
     planned,
     running,
     runs,
@@ -60,7 +61,9 @@ def test_b1_plain_tensor_parallelism_copies_a_latent() -> None:
         "tp8": 8.0,
         "dp8": 1.0,
     }
-    linked = {p.link / p.load for p in instance.paths if p.location == "dram@HGX-B300-8" and "/tp8/" in p.pool}
+    linked = {
+        p.link / p.load for p in instance.paths if p.location == "dram@HGX-B300-8" and "/tp8/" in p.pool
+    }
     assert linked == {8.0}
 
 
@@ -72,9 +75,11 @@ def test_b2_usable_host_memory_of_a_node() -> None:
     installed, cap = 3_095_781 * MIB, 2_861_022 * MIB
     server = CATALOG.server("HGX-B300-8")
     memory = FixedMemory(
-        bytes={"value": f"{min(installed, cap)} B", "source": "InferenceX 2370", "date": "2026", "basis": "measured"},
-        source="InferenceX 2370", date="2026", basis="measured",
-    )  # fmt: skip
+        bytes=figure(CATALOG.dimm("RDIMM-64").bytes, min(installed, cap)),
+        source="InferenceX 2370",
+        date="2026",
+        basis=Basis.MEASURED,
+    )
     capped = server.model_copy(update={"populations": (), "fixed_memory": memory})
     servers = tuple(capped if s is server else s for s in CATALOG.devices.servers)
     (plain, *_) = built(catalog=with_devices(CATALOG, servers=servers)).builds
@@ -168,7 +173,7 @@ def test_b7_one_b200_server_is_too_small() -> None:
 
 
 def test_b9_attention_dp_holds_more_unique_kv() -> None:
-    """B9 (vLLM 51454): V4-Flash on 8 x B200, 1M contexts: DP8 holds about 7.7 times what TP8 does (ideal 8)."""
+    """B9 (vLLM 51454): V4-Flash on 8 x B200, 1M contexts: DP8 holds about 7.7x the KV of TP8 (ideal 8)."""
     longest = running("deepseek-v4-flash", MILLION, "fp8")
     fit = {}
     for tp in (8, 1):

@@ -13,7 +13,7 @@ from .given import CATALOG, card
 
 @pytest.mark.parametrize(("peak", "gigabytes"), [(312e12, 5.9), (989e12, 18.6)])
 def test_m2_break_even_bandwidth(peak: float, gigabytes: float) -> None:
-    """M2 (Mooncake FAST'25 Eq. 2): LLaMA3-70B, p = 8,192, on eight GPUs of 312 and of 989 TF: 5.9, 18.6 GB/s."""
+    """M2 (Mooncake FAST'25 Eq. 2): LLaMA3-70B, p = 8,192, eight GPUs of 312 or 989 TF: 5.9, 18.6 GB/s."""
     llama = card("llama-3.1-70b")
     (heads,) = llama.attention
     (kv,) = llama.components

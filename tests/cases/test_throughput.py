@@ -1,4 +1,4 @@
-"""Section B2: throughput and FLOPs. T1, T2 and T4 set the factors of the cards: regressions, no validation."""
+"""Section B2: throughput and FLOPs. T1, T2 and T4 set the factors of the cards: regressions only."""
 
 from __future__ import annotations
 
