@@ -7,29 +7,22 @@ a bound, so that the data is a tree. Merge keys, foreign tags, NaN and infinity 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
 
 from optimizer.errors import InputError, Problem
 from optimizer.files.document import Keys, Place
+from optimizer.files.parsers import NotYaml, careful, fast, ordinary
 
 DEEPEST = 50
 """Levels of nesting that are read."""
 MOST_VALUES = 100_000
 """Keys and list items that are read from one file, those copied by aliases included."""
+MOST_COPIED = 1_000_000
+"""Characters of text that aliases may copy."""
 
 _NULL = {"", "~", "null", "Null", "NULL"}
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -39,6 +32,8 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _OTHER_VERSION = re.compile(r"(?:^|[\r\x85\u2028\u2029])%YAML(?!\s+1\.[12]\s*(?:#|$))", re.MULTILINE)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""Characters that no text for people holds, written as such or as escapes."""
 _TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq")}
 _REMEDIES = (
     ("'\\t'", "indent with spaces, not tabs"),
@@ -70,6 +65,7 @@ class _Builder:
         self.stack: list[_Open] = []
         self.anchors: dict[str, Any] = {}
         self.copied = 0
+        self.copied_text = 0
 
     def refuse(self, mark: Any, message: str, remedy: str = "") -> InputError:
         where = f"{self.name}:{mark.line + 1}:{mark.column + 1}"
@@ -77,22 +73,22 @@ class _Builder:
 
     def feed(self, event: Any) -> None:
         """Take one event of the parser."""
-        kind = type(event)
-        if kind is ScalarEvent:
+        kind = type(event).__name__  # the two parsers have the same events, in classes of their own
+        if kind == "ScalarEvent":
             top = self.stack[-1] if self.stack else None
             if top is not None and top.key is None and type(top.value) is dict:
                 self.open_key(top, event)
             else:
                 self.put(event, self.scalar(event), event.anchor)
-        elif kind is MappingStartEvent or kind is SequenceStartEvent:
-            self.begin(event, {} if kind is MappingStartEvent else [])
-        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+            self.begin(event, {} if kind == "MappingStartEvent" else [])
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
             done = self.stack.pop()
             if done.anchor:
                 self.anchors[done.anchor] = done.value
-        elif kind is AliasEvent:
+        elif kind == "AliasEvent":
             self.alias(event)
-        elif kind is DocumentStartEvent and self.rooted:
+        elif kind == "DocumentStartEvent" and self.rooted:
             raise self.refuse(event.start_mark, "a second document begins here", "one document per file")
 
     def begin(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
@@ -109,7 +105,7 @@ class _Builder:
         if type(key) is not str:
             raise self.refuse(event.start_mark, f"key {event.value or 'null'} is not text",
                               f'write "{event.value}":' if event.value else "write a name before the colon")
-        if key == "<<" and event.style is None:
+        if key == "<<" and not event.style:
             raise self.refuse(event.start_mark, "merge keys are not read", "repeat the entries")
         keys = (*top.keys, key)
         if key in top.value:
@@ -158,10 +154,20 @@ class _Builder:
         if depth > DEEPEST:
             raise self.refuse(mark, f"nested deeper than {DEEPEST} levels", "flatten it")
         if type(value) is dict:
+            for key in value:
+                self.check_text(key, mark)
             return {key: self.copy(item, mark, depth + 1) for key, item in value.items()}
         if type(value) is list:
             return [self.copy(item, mark, depth + 1) for item in value]
+        self.check_text(value, mark)
         return value
+
+    def check_text(self, value: Any, mark: Any) -> None:
+        """Aliases of one long text are as much of a bomb as aliases of aliases."""
+        self.copied_text += len(value) if type(value) is str else 0
+        if self.copied_text > MOST_COPIED:
+            message = f"aliases copy more than {MOST_COPIED:,} characters up to here"
+            raise self.refuse(mark, message, "use fewer aliases")
 
     def check_count(self, mark: Any) -> None:
         if len(self.places) + self.copied > MOST_VALUES:
@@ -179,10 +185,8 @@ class _Builder:
         text: str = event.value
         if event.tag:
             return self.tagged(event, text)
-        if event.style is not None:
-            if not text.isascii() and _SURROGATE.search(text):
-                raise self.refuse(event.start_mark, "half of a surrogate pair", "write the character itself")
-            return text
+        if event.style:
+            return self.quoted(event, text)
         if text in _NULL:
             return None
         first = text[0]
@@ -190,10 +194,19 @@ class _Builder:
             return self.number(event, text)
         return _BOOL.get(text, text) if first in "tTfF" else text
 
+    def quoted(self, event: Any, text: str) -> str:
+        """Text in quotes or in a block: what its escapes stand for must be text too."""
+        if not text.isascii() and _SURROGATE.search(text):
+            raise self.refuse(event.start_mark, "half of a surrogate pair", "write the character itself")
+        if bad := CONTROL.search(text):
+            message = f"control character 0x{ord(bad[0]):02x} inside a text"
+            raise self.refuse(event.start_mark, message, "leave it out")
+        return text
+
     def tagged(self, event: Any, text: str) -> Any:
         tag = self.check_tag(event)
         if tag in ("!", "tag:yaml.org,2002:str"):
-            return text
+            return self.quoted(event, text)
         plain = None if text in _NULL else _BOOL[text] if text in _BOOL else self.number(event, text)
         kind = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(str(tag).rsplit(":", 1)[-1])
         if kind is float and type(plain) is int:
@@ -220,20 +233,28 @@ class _Builder:
 
 def build(text: str, name: str) -> tuple[Any, dict[Keys, Place]]:
     """Plain data of a YAML text, and the line and column (from 1) of every key and list item."""
-    builder = _Builder(name)
     if other := _OTHER_VERSION.search(text):
         where = f"{name}:{text.count(chr(10), 0, other.start()) + 1}:1"
         raise InputError(Problem(where, "", "asks for another version of YAML", "remove the line"))
+    parse = fast()
+    if parse is not None and ordinary(text):
+        with contextlib.suppress(InputError):  # what is wrong is for the careful parser to say
+            return _built(parse(text), name)
+    return _built(careful(text), name)
+
+
+def _built(events: Iterable[Any], name: str) -> tuple[Any, dict[Keys, Place]]:
+    """What the events of one parser amount to."""
+    builder = _Builder(name)
     try:
-        for event in YAML(typ="safe", pure=True).parse(text):
+        for event in events:
             builder.feed(event)
-    except MarkedYAMLError as fault:
-        problem = str(fault.problem or fault.context or "not YAML")
+    except NotYaml as fault:
+        problem = str(fault)
+        if fault.mark is None:
+            raise InputError(Problem(f"{name}:1:1", "", problem, "check the YAML")) from None
         remedy = next((mend for sign, mend in _REMEDIES if sign in problem), "check the YAML near here")
-        raise builder.refuse(fault.problem_mark or fault.context_mark, problem, remedy) from None
-    except YAMLError as fault:
-        first = (str(fault).splitlines() or ["not YAML"])[0]
-        raise InputError(Problem(f"{name}:1:1", "", first, "check the YAML")) from None
+        raise builder.refuse(fault.mark, problem, remedy) from None
     if not builder.rooted or builder.root is None:
         raise InputError(Problem(f"{name}:1:1", "", "is empty", "write a YAML mapping"))
     return builder.root, builder.places

@@ -5,18 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import stat
 from pathlib import Path
 
 from optimizer.errors import InputError, Problem
-from optimizer.files.builder import build
+from optimizer.files.builder import CONTROL, build
 from optimizer.files.document import Document, alike
 
-LARGEST = 4_000_000
+LARGEST = 1_000_000
 """Bytes of the largest file that is read."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _OS_FAULTS = {
     errno.ELOOP: ("is a loop of symbolic links", "point the link at a file"),
     errno.EACCES: ("may not be read", "check its permissions"),
@@ -34,7 +32,7 @@ def read_yaml(path: str | Path) -> Document:
 def read_text_yaml(text: str, name: str, path: Path | None = None) -> Document:
     """Read YAML from a string; `name` stands for the file in messages."""
     for row, line in enumerate(text.split("\n"), 1):
-        bad = _CONTROL.search(line)
+        bad = CONTROL.search(line)
         if bad is not None:
             message = f"control character 0x{ord(bad[0]):02x}: not a text file"
             raise _refuse(f"{name}:{row}:{bad.start() + 1}", message, "save it as plain UTF-8")

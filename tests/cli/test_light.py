@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = {"pyomo", "highspy", "numpy", "scipy", "ruamel"}
+HEAVY = {"pyomo", "highspy", "numpy", "scipy", "ruamel", "yaml"}
 LIGHT_ROOMS = {"cli", "errors"}
 SCRIPT = """
 import sys

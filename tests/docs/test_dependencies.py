@@ -20,6 +20,7 @@ DOORS = {
     "highspy": {"solver"},
     "pyomo": {"formulation", "solver"},
     "ruamel": {"files"},
+    "yaml": {"files"},
     "rich": {"report"},
     "typer": {"cli"},
 }

@@ -97,7 +97,7 @@ def test_bytes_that_are_no_text() -> None:
 
 def test_a_file_too_large() -> None:
     Path("a.yaml").write_bytes(b"#" * (LARGEST + 1))
-    assert refusal("a.yaml") == "a.yaml: has 4,000,001 bytes, more than 4,000,000 (split it)"
+    assert refusal("a.yaml") == "a.yaml: has 1,000,001 bytes, more than 1,000,000 (split it)"
 
 
 def test_shipped_folders_exist() -> None:
