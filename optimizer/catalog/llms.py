@@ -38,15 +38,16 @@ class Component(Sourced):
     """One kind of remembered data. `bytes` maps a KV profile to the bytes of one entry in one layer.
 
     linear: one entry per `stride` tokens in each of `layers`; `read_cap` entries at most are read by
-    each of `readers` layers. window: entries of the last `window` tokens. state: one entry per layer,
-    read once per `read_period` tokens and rewritten once per `write_period`.
+    each of `readers` layers, which may be more than own them, and `layers` 0 where another component
+    holds the entries and these only read them again. window: entries of the last `window` tokens.
+    state: one entry per layer, read once per `read_period` tokens and rewritten once per `write_period`.
     `in_snapshot` says whether a tier must store it to resume a sequence.
     """
 
     name: str
     kind: Literal["linear", "window", "state"]
     role: Role
-    layers: Positive
+    layers: Annotated[int, Field(ge=0)]
     bytes: dict[str, Annotated[float, Field(gt=0)]]
     stride: Positive = 1
     read_cap: Positive | None = None
@@ -64,6 +65,12 @@ class Component(Sourced):
             raise ValueError("a window component, and only that, states its window in tokens")
         return self
 
+    @model_validator(mode="after")
+    def _somebody_reads_it(self) -> Component:
+        if self.layers == 0 and (self.kind != "linear" or self.readers is None):
+            raise ValueError("layers 0 is for linear entries held elsewhere, which `readers` layers read")
+        return self
+
 
 class Attention(Sourced):
     """The geometry of one kind of attention, from which FLOPs per token are derived (physics.flops).
@@ -71,6 +78,9 @@ class Attention(Sourced):
     mla: latent attention (lora = kv_lora_rank, nope/rope/v head dims). dsa: mla read through a top-k
     index. shared_kv: one shared K=V head of `k_dim`, compressed by `stride`, optionally top-k indexed
     or windowed. gqa: ordinary heads, optionally windowed. linear: recurrent (KDA, GDN).
+    `index_layers` scan the whole index; `index_pool_layers` more scan only the best `index_pool`
+    entries that one of them found. `decode_only` layers see no prompt: the decoder half of an
+    encoder-decoder, whose KV comes from the encoder.
     """
 
     kind: Literal["mla", "dsa", "shared_kv", "gqa", "linear"]
@@ -87,11 +97,23 @@ class Attention(Sourced):
     index_heads: Positive | None = None
     index_dim: Positive | None = None
     index_layers: Positive | None = None
+    index_pool: Positive | None = None
+    index_pool_layers: Positive | None = None
+    decode_only: bool = False
+
+    @model_validator(mode="after")
+    def _a_pool_has_layers(self) -> Attention:
+        if (self.index_pool is None) != (self.index_pool_layers is None):
+            raise ValueError("index_pool and index_pool_layers go together")
+        if self.index_pool is not None and (self.kind != "shared_kv" or self.topk is None):
+            raise ValueError("index_pool is for shared_kv attention that selects a top-k")
+        return self
 
 
 class Experts(Sourced):
     """The mixture: how many routed experts, how many a token uses, in how many layers.
 
+    `active` is a mean where some choices are zero experts, which hold no weights and get no tokens.
     `node_limit` caps the nodes (hence copies) one token is sent to in expert-parallel exchange.
     """
 
@@ -102,7 +124,10 @@ class Experts(Sourced):
 
 
 class Weights(Strict):
-    """The bytes of one weight format. FLOPs run at the peak of `compute_dtype`."""
+    """The bytes of one weight format. FLOPs run at the peak of `compute_dtype`.
+
+    `host_bytes` are lookup tables (n-gram, Engram) that lie in the DRAM of the servers of an instance.
+    """
 
     format: str
     compute_dtype: Literal["bf16", "fp8"]
@@ -114,8 +139,9 @@ class Weights(Strict):
 class Snapshot(Sourced):
     """When state is written to a tier, and how far back the last snapshot lies at a hit.
 
-    last_turn: one per stored context. every_tokens: one per `every` tokens. none: the model keeps
-    nothing but KV. `replay` is the mean distance from the hit to the snapshot, recomputed at each hit.
+    last_turn: one per stored context. every_tokens: one per `every` tokens. none: a tier keeps nothing
+    but KV. `replay` is the mean number of tokens computed again at each hit: the distance to the
+    snapshot, or the window that is rebuilt rather than stored.
     """
 
     policy: Literal["none", "last_turn", "every_tokens"]

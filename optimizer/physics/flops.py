@@ -70,14 +70,18 @@ def extend_flops(
 def extension(
     card: ModelCard, cached: float, total: float, *, index_reuse: float = 1, chunk: float | None = None
 ) -> Extension:
-    """F(a, b) in its two parts (docs/physics.md section 2: V3, 2k on 100k is 148 / 1,214 TFLOP)."""
+    """F(a, b) in its two parts (docs/physics.md section 2: V3, 2k on 100k is 148 / 1,214 TFLOP).
+
+    Layers that see no prompt (`decode_only`) cost nothing here; A is the prefill's own where it has one.
+    """
     if not 0 <= cached <= total:
         raise ValueError(f"a context cannot shrink: cached={cached}, total={total}")
     step = chunk or prefill_chunk(card)
     if step <= 0:
         raise ValueError(f"a prefill chunk is a positive number of tokens, not {step}")
     active = card.prefill_parameters or card.active_parameters
-    attention = sum(_extend(a, cached, total, step, index_reuse) for a in card.attention)
+    seen = [a for a in card.attention if not a.decode_only]
+    attention = sum(_extend(a, cached, total, step, index_reuse) for a in seen)
     return Extension(FLOPS_PER_MAC * float(active) * (total - cached), attention)
 
 
@@ -154,7 +158,8 @@ def _absorbed(attention: Attention, index_reuse: float) -> tuple[Term, ...]:
             per_entry = FLOPS_PER_MAC * heads * 2 * width * layers
             if attention.topk is None:
                 return (Term(per_entry, attention.stride, cap),)
-            return Term(per_entry, attention.stride, min(cap, attention.topk)), _index(attention, index_reuse)
+            selected = Term(per_entry, attention.stride, min(cap, attention.topk))
+            return selected, _index(attention, index_reuse), *_pool(attention)
         case "gqa":
             key, value = _need(attention, "k_dim", "v_dim")
             return (Term(FLOPS_PER_MAC * heads * (key + value) * layers, attention.stride, cap),)
@@ -168,6 +173,14 @@ def _index(attention: Attention, index_reuse: float) -> Term:
     """The scan that selects the top-k: 2*Hi*di per key and indexed layer, shared by `index_reuse` layers."""
     heads, width, layers = _need(attention, "index_heads", "index_dim", "index_layers")
     return Term(FLOPS_PER_MAC * heads * width * layers / index_reuse, attention.stride)
+
+
+def _pool(attention: Attention) -> tuple[Term, ...]:
+    """The layers that select again, among the `index_pool` best entries of a full scan: 2*Hi*di per key."""
+    if attention.index_pool is None:
+        return ()
+    heads, width, layers = _need(attention, "index_heads", "index_dim", "index_pool_layers")
+    return (Term(FLOPS_PER_MAC * heads * width * layers, attention.stride, attention.index_pool),)
 
 
 def _need(attention: Attention, *names: str) -> tuple[int, ...]:

@@ -12,7 +12,10 @@ from optimizer.files import data_path
 CATALOG = load_catalog()
 DEVICES = CATALOG.devices
 CARDS = sorted(CATALOG.models.values(), key=lambda card: card.id)
-MODELS = ["deepseek-v3.2", "deepseek-v4-flash", "deepseek-v4-pro", "kimi-k2", "kimi-k3", "llama-3.1-70b"]
+MODELS = sorted([
+    "deepseek-v3.2", "deepseek-v4-flash", "deepseek-v4-pro", "kimi-k2", "kimi-k3", "llama-3.1-70b",
+    "deepseek-v4.1-flash", "glm-5", "glm-5.2", "kimi-linear-48b", "longcat-2.0", "longcat-flash",
+])
 ALL = [("devices", DEVICES), *((card.id, card) for card in CARDS)]
 
 
@@ -73,6 +76,17 @@ def test_no_address_or_note_names_this_machine():
     ("deepseek-v4-pro", "fp8", 5_031.4375, 4_559_872, 17_481_728),
     ("deepseek-v4-pro", "fp8_fp8idx", 5_511.4375, 4_559_872, 17_481_728),
     ("deepseek-v4-pro", "vllm_page", 5_609.25, 4_567_680, 17_481_728),
+    ("deepseek-v4.1-flash", "fp4", 890, 2_703_360, 24_576),
+    ("deepseek-v4.1-flash", "fp8", 1_650, 2_703_360, 24_576),
+    ("deepseek-v4.1-flash", "bf16", 3_200, 5_242_880, 24_576),
+    ("glm-5", "fp8", 61_464, 0, 0),
+    ("glm-5.2", "fp8", 53_940, 0, 0),
+    ("glm-5.2", "nvfp4", 36_468, 0, 0),
+    ("longcat-2.0", "bf16", 92_568, 0, 0),
+    ("longcat-2.0", "fp8", 54_872, 0, 0),
+    ("longcat-flash", "bf16", 64_512, 0, 0),
+    ("kimi-linear-48b", "bf16", 8_064, 0, 43_417_600),
+    ("kimi-linear-48b", "bf16_bf16state", 8_064, 0, 22_446_080),
     ("kimi-k3", "bf16", 27_648, 0, 449_372_160),
     ("kimi-k3", "fp8", 13_824, 0, 449_372_160),
     ("kimi-k3", "bf16_bf16state", 27_648, 0, 232_316_928),
@@ -119,6 +133,8 @@ def test_a_snapshot_of_v4_leaves_out_the_c128_buffers():
 @pytest.mark.parametrize(("name", "routed", "other"), [
     ("deepseek-v3.2", 654, 17.1), ("deepseek-v4-pro", 822, 26), ("deepseek-v4-flash", 147, 7),
     ("kimi-k2", 571, 23.6), ("kimi-k3", 1446, 114.5), ("llama-3.1-70b", 0, 141),
+    ("deepseek-v4.1-flash", 289, 18), ("glm-5", 725, 18.5), ("glm-5.2", 725, 18), ("longcat-2.0", 1469, 38.6),
+    ("longcat-flash", 541, 21.3), ("kimi-linear-48b", 94.2, 4.0),
 ])
 def test_weights_of_the_default_option(name, routed, other):
     card = CATALOG.model(name)

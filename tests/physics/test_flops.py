@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from pydantic import ValidationError
 
 from optimizer.physics.flops import DEFAULT_PREFILL_CHUNK, decode_flops, extend_flops, extension
 
@@ -13,13 +14,6 @@ from .inline import attention, card, mla
 
 TERA, PETA = 1e12, 1e15
 LENGTHS = (8 * 1024, 128 * 1024, 1024 * 1024)
-INDEX_64 = {"index_heads": 64, "index_dim": 128}
-INDEX_32 = {"index_heads": 32, "index_dim": 128}
-
-
-def dsa(layers, heads, index_layers, index=INDEX_32, **geometry):
-    """Sparse latent attention with a top-k of 2,048."""
-    return mla(layers, heads, kind="dsa", topk=2048, index_layers=index_layers, **index, **geometry)
 
 
 def gqa(layers, heads, key, value, **geometry):
@@ -27,31 +21,9 @@ def gqa(layers, heads, key, value, **geometry):
     return attention("gqa", layers, heads, k_dim=key, v_dim=value, **geometry)
 
 
-def v41_flash():
-    """V4.1-Flash: owners at stride 2 and 1, and four re-scans of a 16,384-candidate pool (2*32*128 a key)."""
-    shared = {"k_dim": 512, "topk": 512, **INDEX_32}
-    return card(
-        16e9,
-        40,
-        prefill=8e9,
-        attentions=[
-            attention("shared_kv", 18, 64, stride=2, index_layers=3, **shared),
-            attention("shared_kv", 20, 64, stride=1, index_layers=1, **shared),
-            attention("shared_kv", 40, 64, k_dim=512, window=128),
-            attention("shared_kv", 4, 32, k_dim=64, window=16_384),
-        ],
-    )
-
-
 V3 = card(37e9, 61, [mla(61, 128)])
 INLINE = {
     "V3": V3,
-    "GLM-5": card(40e9, 78, [dsa(78, 64, 78, nope=192, value=256)]),
-    "GLM-5.2": card(40e9, 78, [dsa(78, 64, 21, nope=192, value=256)]),
-    "LongCat-2.0": card(48e9, 38, [dsa(76, 64, 38)]),
-    "V4.1-Flash": v41_flash(),
-    "LongCat-Flash": card(27e9, 28, [mla(56, 64)]),
-    "Kimi-Linear": card(3e9, 27, [mla(7, 32), attention("linear", 20, 32, k_dim=128, v_dim=128)]),
     "Qwen3.5-397B": card(
         17e9, 60, [gqa(15, 32, 256, 256), attention("linear", 45, 64, k_dim=128, v_dim=128)]
     ),
@@ -62,20 +34,19 @@ INLINE = {
     "MiMo-Pro": card(42e9, 70, [gqa(10, 128, 192, 128), gqa(60, 128, 192, 128, window=128)]),
     "Qwen3-235B": card(22e9, 94, [gqa(94, 64, 128, 128)]),
 }
-SHIPPED = ("deepseek-v3.2", "deepseek-v4-flash", "deepseek-v4-pro", "kimi-k2", "kimi-k3", "llama-3.1-70b")
 TABLE = [  # model, 2A GF, const GF, MF per context token, GF at 8k / 128k / 1M: docs/physics.md section 2
     ("V3", 74, 0, 16.99, (213, 2_301, 17_890)),
     ("deepseek-v3.2", 74, 34.8, 0.999, (117, 240, 1_157)),
-    ("GLM-5", 80, 22.3, 0.639, (107, 186, 772)),
-    ("GLM-5.2", 80, 22.3, 0.172, (104, 125, 283)),
-    ("LongCat-2.0", 96, 21.7, 0.311, (120, 158, 444)),
+    ("glm-5", 80, 22.3, 0.639, (107, 186, 772)),
+    ("glm-5.2", 80, 22.3, 0.172, (104, 125, 283)),
+    ("longcat-2.0", 96, 21.7, 0.311, (120, 158, 444)),
     ("deepseek-v4-flash", 26, 2.1, 0.107, (29, 42, 140)),
     ("deepseek-v4-pro", 98, 10.1, 0.186, (110, 133, 304)),
-    ("V4.1-Flash", 32, 3.8, 0.0205, (36, 38, 57)),
+    ("deepseek-v4.1-flash", 32, 3.8, 0.0205, (36, 38, 57)),
     ("kimi-k2", 64, 0, 8.50, (134, 1_177, 8_972)),
     ("kimi-k3", 208, 0.65, 5.01, (250, 866, 5_466)),
-    ("LongCat-Flash", 54, 0, 7.80, (118, 1_076, 8_232)),
-    ("Kimi-Linear", 6, 0.06, 0.487, (10, 70, 517)),
+    ("longcat-flash", 54, 0, 7.80, (118, 1_076, 8_232)),
+    ("kimi-linear-48b", 6, 0.06, 0.487, (10, 70, 517)),
     ("Qwen3.5-397B", 34, 0.28, 0.492, (38, 99, 550)),
     ("Qwen3.5-122B", 20, 0.23, 0.393, (23, 72, 433)),
     ("MiMo-Flash", 30, 0.20, 0.369, (33, 79, 417)),
@@ -87,7 +58,7 @@ TABLE = [  # model, 2A GF, const GF, MF per context token, GF at 8k / 128k / 1M:
 
 def model(name):
     """A shipped card, or one built here."""
-    return shipped(name) if name in SHIPPED else INLINE[name]
+    return INLINE[name] if name in INLINE else shipped(name)
 
 
 @pytest.mark.parametrize(("name", "weights", "constant", "slope", "at"), TABLE, ids=[row[0] for row in TABLE])
@@ -145,9 +116,10 @@ def test_closed_form_equals_the_loop(name, cached, total):
     if any(a.kind in ("mla", "dsa") for a in one.attention):
         expected = _loop_over_tokens(one, cached, total, 512)
     else:
+        seen = tuple(a for a in one.attention if not a.decode_only)
         active = one.prefill_parameters or one.active_parameters
-        gap = 2 * (active.value - one.active_parameters.value)
-        expected = sum(decode_flops(one, p) + gap for p in range(cached + 1, total + 1))
+        prompt = one.model_copy(update={"attention": seen, "active_parameters": active})
+        expected = sum(decode_flops(prompt, p) for p in range(cached + 1, total + 1))
     assert extend_flops(one, cached, total, chunk=512) == pytest.approx(expected, rel=1e-12)
 
 
@@ -188,8 +160,36 @@ def test_index_reuse_divides_only_the_scan():
 
 def test_prefill_counts_its_own_active_parameters():
     """V4.1-Flash prefills with 8B active, decodes with 16B."""
-    assert extension(model("V4.1-Flash"), 0, 1).linear == 2 * 8e9
-    assert decode_flops(model("V4.1-Flash"), 0) == 2 * 16e9
+    assert extension(shipped("deepseek-v4.1-flash"), 0, 1).linear == 2 * 8e9
+    assert decode_flops(shipped("deepseek-v4.1-flash"), 0) == 2 * 16e9
+
+
+def test_a_prompt_runs_through_the_encoder_alone():
+    """V4.1-Flash at position 100k: 18 layers of 512 rows, 20 windows of 128 and three scans of 50k rows.
+
+    A decoded token also pays the decoder: as many windows, 20 layers of 512 rows, a scan of all 100k rows and
+    four of the 16,384 that it names.
+    """
+    pair, key, one = 4 * 64 * 512, 2 * 32 * 128, shipped("deepseek-v4.1-flash")
+    encoder = pair * (18 * 512 + 20 * 128) + key * 3 * 50_000
+    decoder = pair * (20 * 512 + 20 * 128) + key * (100_000 + 4 * 16_384)
+    assert extension(one, 99_999, 100_000).attention == pytest.approx(encoder)
+    assert decode_flops(one, 100_000) == pytest.approx(2 * 16e9 + encoder + decoder)
+
+
+def test_a_pool_is_scanned_again_up_to_its_size():
+    """One full scan at stride 2 and three more of the best 100 rows, in closed form as in the loop."""
+    pooled = {"index_heads": 4, "index_dim": 16, "index_layers": 1, "index_pool": 100, "index_pool_layers": 3}
+    kind = attention("shared_kv", 4, 8, k_dim=32, stride=2, topk=10, **pooled)
+    one = card(1e9, 4, [kind])
+    row, key = 4 * 8 * 32 * 4, 2 * 4 * 16
+    by_hand = [2e9 + row * min(p / 2, 10) + key * (p / 2 + 3 * min(p / 2, 100)) for p in range(151, 801)]
+    assert decode_flops(one, 800) == pytest.approx(by_hand[-1], rel=1e-12)
+    assert extend_flops(one, 150, 800) == pytest.approx(sum(by_hand), rel=1e-12)
+    with pytest.raises(ValidationError, match="go together"):
+        attention("shared_kv", 4, 8, k_dim=32, topk=10, index_pool=100)
+    with pytest.raises(ValidationError, match="selects a top-k"):
+        attention("shared_kv", 4, 8, k_dim=32, index_pool=100, index_pool_layers=3)
 
 
 def test_the_card_may_state_its_chunk():

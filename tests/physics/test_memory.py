@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 from optimizer.catalog.llms import Role, Snapshot
 from optimizer.physics.capacity import requests_that_fit
@@ -108,6 +109,7 @@ def test_a10_cost_of_a_request_is_affine():
         ("kimi-k2", "bf16", 7.7),
         ("kimi-k3", "bf16", 3.5),
         ("deepseek-v4-pro", "fp8", 0.6),
+        ("deepseek-v4.1-flash", "fp4", 0.1),
     ],
 )
 def test_prefill_to_decode_moves_the_whole_context(name, profile, gigabytes):
@@ -138,6 +140,29 @@ def test_v4_snapshots_leave_out_the_c128_buffers():
     parts = shipped("deepseek-v4-pro").components
     assert snapshot_bytes(parts, "fp8") == pytest.approx(5.8e6, rel=0.01)
     assert state_slot_bytes(parts, "fp8") == pytest.approx(22e6, rel=0.01)
+
+
+def test_four_layers_of_v41_hold_what_forty_read():
+    """V4.1-Flash: 890 B a token, and windows that no tier stores.
+
+    38 layers read 512 rows each of what four own; four scan the 16,384 candidates of a fifth.
+    """
+    parts, tokens = shipped("deepseek-v4.1-flash").components, 100_000
+    windows = 40 * 128 * 528
+    assert held(parts, "fp4", tokens).one_copy == 890 * tokens + windows + 3 * 8_192
+    rows, keys = 38 * 512 * 288, 68 * (3 * tokens / 2 + tokens + 4 * 16_384)
+    assert read(parts, "fp4", tokens).one_copy == rows + keys + windows + 3 * 8_192 / 2
+    assert snapshot_bytes(parts, "fp4") == 0
+    assert tier_bytes(parts, "fp4", tokens, NONE) == 890 * tokens
+
+
+def test_entries_held_elsewhere_need_a_reader():
+    shared = linear("again", 4, 8.0, role=Role.INDEX).model_copy(update={"layers": 0, "readers": 4})
+    assert held([shared], "p", 1_000).one_copy == 0
+    assert read([shared], "p", 1_000).one_copy == 4 * 1_000 * 8
+    for kind in (linear, state):
+        with pytest.raises(ValidationError, match="`readers` layers read"):
+            kind("nobody's", 0, 8.0)
 
 
 @pytest.mark.parametrize(("every", "extra"), [(768, 585_000), (32_768, 13_700)])
@@ -198,6 +223,19 @@ def test_offload_keeps_the_index_hot():
         offloaded_bytes(parts, "fp8", tokens, ["no such"])
 
 
+@pytest.mark.parametrize(
+    ("name", "profile", "hot", "megabytes"),
+    [("glm-5.2", "fp8", 2_772 / 53_940, 104.8), ("longcat-2.0", "bf16", 5_016 / 92_568, 179.3)],
+)
+def test_offload_of_a_shared_index(name, profile, hot, megabytes):
+    """GLM-5.2 keeps 5.1% of its KV in HBM and fetches at most 104.8 MB a token."""
+    parts, tokens = shipped(name).components, 100_000
+    kept = running_bytes(parts, profile, tokens, offload=["mla-latent"]).one_copy
+    assert kept / held(parts, profile, tokens).one_copy == pytest.approx(hot, rel=1e-12)
+    fetched = offloaded_read_bytes(parts, profile, tokens, ["mla-latent"])
+    assert fetched / 1e6 == pytest.approx(megabytes, abs=0.05)
+
+
 def test_index_reuse_divides_index_reads_only():
     """V4 IndexCache=4: read bytes fall, held bytes do not."""
     parts = [linear("latent", 4, 100.0, cap=10), linear("index", 4, 8.0, role=Role.INDEX)]
@@ -205,12 +243,7 @@ def test_index_reuse_divides_index_reads_only():
 
 
 def test_draft_components_count_on_demand():
-    """GLM-5.2's way: 54,728 B with MTP layers, 53,940 without."""
-    parts = [
-        linear("latent", 78, 656),
-        linear("index", 21, 132),
-        linear("mtp", 1, 656, draft=True),
-        linear("mtp index", 1, 132, draft=True),
-    ]
-    assert growth_bytes_per_token(parts, "p") == 53_940
-    assert held(parts, "p", 1, draft=True).one_copy == 54_728
+    """GLM-5.2: 54,728 B with MTP layers, 53,940 without."""
+    parts = shipped("glm-5.2").components
+    assert growth_bytes_per_token(parts, "fp8") == 53_940
+    assert held(parts, "fp8", 1, draft=True).one_copy == 54_728
