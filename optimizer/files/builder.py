@@ -1,20 +1,19 @@
 """From YAML text to plain data and places, in one pass over the parser's events.
 
-Scalars follow the core schema of YAML 1.2: `yes`, `012`-style octals, dates and `12:30` are not guessed
-at; quantities such as `141 GB` stay strings. Keys are strings and stand once. Aliases are copied, within
-a bound, so that the data is a tree. Merge keys, foreign tags, NaN and infinity are refused.
+Keys are strings and stand once. Aliases are copied, within a bound, so that the data is a tree. Merge keys
+and foreign tags are refused.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from optimizer.errors import InputError, Problem
-from optimizer.files.document import Keys, Place
+from optimizer.files import scalars
+from optimizer.files.document import Keys, Place, shortened
 from optimizer.files.parsers import NotYaml, careful, fast, ordinary
 
 DEEPEST = 50
@@ -24,17 +23,7 @@ MOST_VALUES = 100_000
 MOST_COPIED = 1_000_000
 """Characters of text that aliases may copy."""
 
-_NULL = {"", "~", "null", "Null", "NULL"}
-_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_NUMBER_START = frozenset("+-.0123456789")
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _OTHER_VERSION = re.compile(r"(?:^|[\r\x85\u2028\u2029])%YAML(?!\s+1\.[12]\s*(?:#|$))", re.MULTILINE)
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""Characters that no text for people holds, written as such or as escapes."""
-_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq")}
 _REMEDIES = (
     ("'\\t'", "indent with spaces, not tabs"),
     ("mapping values are not allowed", "quote the text if it holds a colon, or check the indentation"),
@@ -69,7 +58,7 @@ class _Builder:
 
     def refuse(self, mark: Any, message: str, remedy: str = "") -> InputError:
         where = f"{self.name}:{mark.line + 1}:{mark.column + 1}"
-        return InputError(Problem(where, "", message, remedy))
+        return InputError(Problem(where, "", shortened(message), shortened(remedy)))
 
     def feed(self, event: Any) -> None:
         """Take one event of the parser."""
@@ -176,59 +165,18 @@ class _Builder:
 
     def check_tag(self, event: Any) -> str | None:
         tag = str(event.tag) if event.tag else None
-        if tag is not None and tag != "!" and tag not in _TAGS:
+        if tag is not None and tag not in scalars.TAGS:
             raise self.refuse(event.start_mark, f"tag {tag} is not read", "remove the tag")
         return tag
 
     def scalar(self, event: Any) -> Any:
-        """The value of a scalar in the core schema; text when it is quoted."""
-        text: str = event.value
-        if event.tag:
-            return self.tagged(event, text)
-        if event.style:
-            return self.quoted(event, text)
-        if text in _NULL:
-            return None
-        first = text[0]
-        if first in _NUMBER_START:
-            return self.number(event, text)
-        return _BOOL.get(text, text) if first in "tTfF" else text
-
-    def quoted(self, event: Any, text: str) -> str:
-        """Text in quotes or in a block: what its escapes stand for must be text too."""
-        if not text.isascii() and _SURROGATE.search(text):
-            raise self.refuse(event.start_mark, "half of a surrogate pair", "write the character itself")
-        if bad := CONTROL.search(text):
-            message = f"control character 0x{ord(bad[0]):02x} inside a text"
-            raise self.refuse(event.start_mark, message, "leave it out")
-        return text
-
-    def tagged(self, event: Any, text: str) -> Any:
-        tag = self.check_tag(event)
-        if tag in ("!", "tag:yaml.org,2002:str"):
-            return self.quoted(event, text)
-        plain = None if text in _NULL else _BOOL[text] if text in _BOOL else self.number(event, text)
-        kind = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(str(tag).rsplit(":", 1)[-1])
-        if kind is float and type(plain) is int:
-            return float(plain)
-        if kind is None or type(plain) is not kind:
-            raise self.refuse(event.start_mark, f'"{text[:40]}" does not fit its tag {tag}', "remove the tag")
-        return plain
-
-    def number(self, event: Any, text: str) -> Any:
-        """An int or a finite float when the text is one; the text itself otherwise."""
-        if _NOT_FINITE.fullmatch(text):
-            raise self.refuse(event.start_mark, f"{text} is not a finite number", "write a number")
-        if _INT.fullmatch(text):
-            if len(text) > 40:
-                raise self.refuse(event.start_mark, f"a number of {len(text)} digits", "write fewer digits")
-            return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
-        if _FLOAT.fullmatch(text):
-            value = float(text)
-            if not math.isfinite(value):
-                raise self.refuse(event.start_mark, f"{text[:40]} is not a finite number", "write a number")
-            return value
-        return text
+        """The value of a scalar."""
+        try:
+            if event.tag:
+                return scalars.tagged(event.value, str(self.check_tag(event)))
+            return scalars.quoted(event.value) if event.style else scalars.plain(event.value)
+        except scalars.BadScalar as fault:
+            raise self.refuse(event.start_mark, str(fault), fault.remedy) from None
 
 
 def build(text: str, name: str) -> tuple[Any, dict[Keys, Place]]:

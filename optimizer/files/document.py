@@ -48,7 +48,7 @@ class Document:
 
     def problem(self, keys: Keys, message: str, remedy: str = "") -> Problem:
         """A Problem that stands at `keys`."""
-        return Problem(self.where(keys), dotted(keys), message, remedy, keys)
+        return Problem(self.where(keys), shortened(dotted(keys)), message, remedy, keys)
 
     def placed(self, problem: Problem) -> Problem:
         """A problem that was found without knowing the file, with the place of its keys."""
@@ -60,6 +60,11 @@ class Document:
 def dotted(keys: Keys) -> str:
     """The dotted path of a key, list indices by number: `classes.chat.contexts.0.share`."""
     return ".".join(str(key) for key in keys)
+
+
+def shortened(text: str, longest: int = 300) -> str:
+    """The text, cut where it is too long to be read as part of a message."""
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def alike(word: str, known: Iterable[str]) -> str:

@@ -3,9 +3,9 @@
 ruamel.yaml reads YAML 1.2 and says well what is wrong, at about two seconds a megabyte. libyaml, which comes
 with PyYAML, is some twenty times as fast, and of YAML 1.1; below the values of scalars, which the builder
 decides, that shows in a few corners only: tabs, exotic line breaks, odd block scalars, tags, directives, odd
-names of anchors, ends of documents. A text with one of these is not `ordinary` and goes to ruamel.yaml, as does every text that
-libyaml or the builder refuses. So libyaml only speeds up what is read without a word, and never decides that
-something is wrong; tests/files/test_parsers.py compares the two.
+names of anchors, ends of documents. A text with one of these is not `ordinary` and goes to ruamel.yaml, as
+does every text that libyaml or the builder refuses. So libyaml only speeds up what is read without a word,
+and never decides that something is wrong; tests/files/test_parsers.py compares the two.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ import stat
 from pathlib import Path
 
 from optimizer.errors import InputError, Problem
-from optimizer.files.builder import CONTROL, build
+from optimizer.files.builder import build
 from optimizer.files.document import Document, alike
+from optimizer.files.scalars import CONTROL
 
 LARGEST = 1_000_000
 """Bytes of the largest file that is read."""

