@@ -3,6 +3,7 @@
 `load_catalog()` reads the shipped folder `models/` (and a planner's own cards) into a checked `Catalog`.
 """
 
+from optimizer.catalog.costs import CostCard, Facility, Network, Paid, Per, Resale
 from optimizer.catalog.devices import (
     Accelerator,
     CxlAdapter,
@@ -12,10 +13,8 @@ from optimizer.catalog.devices import (
     Dimm,
     Drive,
     Efficiency,
-    Facility,
     FixedMemory,
     HostLink,
-    Network,
     Population,
     ScaleUp,
     Server,
@@ -40,9 +39,9 @@ from optimizer.catalog.load import Catalog, load_catalog
 from optimizer.catalog.provenance import figures_in
 
 __all__ = [
-    "Accelerator", "ApiPrice", "Attention", "Basis", "Catalog", "Codec", "Component", "CxlAdapter",
-    "CxlEnclosure", "CxlModule", "DeviceCatalog", "Dimm", "Drive", "Efficiency", "Experts", "Facility",
-    "Figure", "FixedMemory", "HostLink", "ModelCard", "ModelOption", "Network", "Population", "Preset",
-    "Price", "Role", "ScaleUp", "Server", "Shape", "Snapshot", "Sourced", "Speculation", "TransferPath",
-    "Weights", "figures_in", "load_catalog",
+    "Accelerator", "ApiPrice", "Attention", "Basis", "Catalog", "Codec", "Component", "CostCard",
+    "CxlAdapter", "CxlEnclosure", "CxlModule", "DeviceCatalog", "Dimm", "Drive", "Efficiency", "Experts",
+    "Facility", "Figure", "FixedMemory", "HostLink", "ModelCard", "ModelOption", "Network", "Paid", "Per",
+    "Population", "Preset", "Price", "Resale", "Role", "ScaleUp", "Server", "Shape", "Snapshot",
+    "Sourced", "Speculation", "TransferPath", "Weights", "figures_in", "load_catalog",
 ]

@@ -6,16 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from optimizer.catalog.costs import CostCard, Facility, Network
 from optimizer.catalog.figures import (
     Bytes,
     BytesPerSecond,
-    Count,
     FlopPerSecond,
     Fraction,
-    PriceFraction,
-    PricePerJoule,
     PricePerSecond,
-    PricePerWattSecond,
     RackUnits,
     Seconds,
     Sourced,
@@ -25,6 +22,7 @@ from optimizer.catalog.figures import (
 from optimizer.units import Strict
 
 Positive = Annotated[int, Field(gt=0)]
+RDMA = "RDMA"  # how a machine reads another's memory or drives where no fabric joins them
 
 
 class ScaleUp(Sourced):
@@ -95,10 +93,27 @@ class Population(Strict):
     bandwidth: BytesPerSecond | None = None
 
 
+class MemoryPool(Strict):
+    """The memory of a rack's trays as one: every accelerator of the scale-up domain reads every tray's bytes.
+
+    `protocol` is what a byte crosses, `hosts` the trays. `remote_read` is what one accelerator reads from
+    the memory of other trays while all do likewise (bytes/s): the lesser of its share of the link of the
+    processor that holds the byte and of its own scale-up link.
+    """
+
+    protocol: str
+    hosts: Positive
+    remote_read: BytesPerSecond
+
+
 class FixedMemory(Sourced):
-    """Host memory that comes with the server and cannot be chosen (LPDDR of a rack)."""
+    """Host memory that comes with the server and cannot be chosen (LPDDR of a rack).
+
+    `pool` where the trays of the server share it; without it the memory is one host's.
+    """
 
     bytes: Bytes
+    pool: MemoryPool | None = None
 
 
 class Server(Strict):
@@ -147,6 +162,13 @@ class Server(Strict):
             return float(population.bandwidth)
         return float(self.dram_bandwidth)
 
+    @property
+    def pooled_over(self) -> tuple[str, int | None]:
+        """The protocol that others read this machine's memory over, and how many hosts share it (None: the
+        whole facility). A rack that pools has its own; every other machine is reached by RDMA."""
+        pool = self.fixed_memory.pool if self.fixed_memory is not None else None
+        return (RDMA, None) if pool is None else (pool.protocol, pool.hosts)
+
     def _bay(self) -> float:
         return float(self.drive_link) if self.drive_link is not None else float("inf")
 
@@ -189,11 +211,16 @@ class CxlModule(Strict):
 
 
 class CxlEnclosure(Strict):
-    """A switched pool: slots for modules, ports for hosts. Its price is without modules and adapters."""
+    """A switched pool: slots for modules, ports for hosts. Its price is without modules and adapters.
+
+    `protocol` is what its ports speak; `module_link` what one slot carries, whatever the module could.
+    """
 
     id: str
+    protocol: str
     module_slots: Positive
     modules: tuple[str, ...]
+    module_link: BytesPerSecond | None = None
     ports: Positive
     bandwidth: BytesPerSecond
     latency: Seconds
@@ -202,6 +229,11 @@ class CxlEnclosure(Strict):
     rack_units: RackUnits
     price: UnitPrice
     enabled: bool = True
+
+    def module_bandwidth(self, module: CxlModule) -> float:
+        """Bytes/s of one module in one slot of this enclosure."""
+        slot = float(self.module_link) if self.module_link is not None else float("inf")
+        return min(float(module.bandwidth), slot)
 
 
 class CxlAdapter(Strict):
@@ -214,17 +246,6 @@ class CxlAdapter(Strict):
     price: UnitPrice
 
 
-class Network(Strict):
-    """Cluster network, itemised: per link a NIC port is in the server; switch port and two optics here."""
-
-    switch_port: UnitPrice
-    switch_port_power: Watts
-    optic: UnitPrice
-    optic_power: Watts
-    optics_per_link: Positive = 2
-    percent_of_capex: PriceFraction
-
-
 class TransferPath(Strict):
     """How one tier reaches a GPU: fixed latency, time per block, effective bytes/s where not a device's."""
 
@@ -235,28 +256,11 @@ class TransferPath(Strict):
     bandwidth: BytesPerSecond | None = None
 
 
-class Facility(Strict):
-    """Figures of the building and of money. Presets pick low, base or high."""
+class LeftOut(Strict):
+    """A part that is known and has no card, and why: so that nobody looks for it in vain."""
 
-    electricity: PricePerJoule
-    pue: PriceFraction
-    colocation: PricePerWattSecond
-    maintenance_per_year: PriceFraction
-    cost_of_capital: PriceFraction
-    residual_36_months: PriceFraction
-    mean_power_fraction: PriceFraction
-    rack_price: UnitPrice
-    rack_height: RackUnits
-    design_utilisation: Fraction
-    dram_usable: Fraction
-    nvme_usable: Fraction
-    write_amplification: Fraction
-    hbm_utilisation: Fraction
-    runtime_bytes: Bytes
-    graph_bytes_per_sequence: Bytes
-    index_logit_bytes: Count
-    safety_quantile: Fraction
-    tp_hop: Seconds
+    id: str
+    why: str
 
 
 class DeviceFile(Strict):
@@ -270,9 +274,11 @@ class DeviceFile(Strict):
     cxl_modules: tuple[CxlModule, ...] = ()
     cxl_enclosures: tuple[CxlEnclosure, ...] = ()
     cxl_adapters: tuple[CxlAdapter, ...] = ()
+    cost_lines: tuple[CostCard, ...] = ()
     network: Network | None = None
     paths: tuple[TransferPath, ...] = ()
     facility: Facility | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 class DeviceCatalog(Strict):
@@ -286,6 +292,8 @@ class DeviceCatalog(Strict):
     cxl_modules: tuple[CxlModule, ...]
     cxl_enclosures: tuple[CxlEnclosure, ...]
     cxl_adapters: tuple[CxlAdapter, ...]
+    cost_lines: tuple[CostCard, ...]
     network: Network
     paths: tuple[TransferPath, ...]
     facility: Facility
+    left_out: tuple[LeftOut, ...]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import floor
 
-from optimizer.catalog import Catalog, CxlEnclosure, CxlModule, Drive, Population, Server
-from optimizer.instance.money import Money, Part
-from optimizer.instance.types import Build, CostLine, Enclosure, Sku, Tier
+from optimizer.catalog import Catalog, CxlEnclosure, CxlModule, Drive, Population, Resale, Server
+from optimizer.errors import InputError
+from optimizer.instance.money import Bill, Money, Part, Things
+from optimizer.instance.money.lines import problems
+from optimizer.instance.types import Build, Enclosure, Sku, Tier
 from optimizer.workload import Workload
 from optimizer.workload.schema import ServerChoice
 
@@ -20,7 +22,9 @@ class Market:
     def __init__(self, workload: Workload, catalog: Catalog):
         self.workload = workload
         self.catalog = catalog
-        self.money = Money(catalog.devices, workload)
+        if found := list(problems(workload, catalog)):
+            raise InputError(found)
+        self.money = Money.of(catalog.devices, workload)
         self.facility = catalog.devices.facility
 
     def _allowed(self, part: object, named: tuple[str, ...] | None) -> bool:
@@ -49,7 +53,6 @@ class Market:
         """The accelerator servers."""
         found = []
         for server, choice in self.servers("accelerator"):
-            price = self.money.price(server)
             found.append(
                 Sku(
                     id=server.id,
@@ -59,7 +62,7 @@ class Market:
                     maximum=self.maximum(choice),
                     supply=choice.supply,
                     owned=choice.owned,
-                    owned_saving_usd=price,
+                    owned_saving_usd=self.money.owned_saving(server),
                     minimum_order=server.minimum_order,
                     nic_bytes_s=server.nic_bandwidth.value,
                     free_x16_slots=server.free_x16_slots,
@@ -121,17 +124,22 @@ class Market:
         modules = population.count if population else 0
         dram = server.fixed_memory.bytes.value if server.fixed_memory else modules * dimm.bytes.value  # type: ignore[union-attr]
         dimm_part = (
-            Part("dram", modules * self.money.price(dimm), modules * dimm.power.value) if dimm else None
+            Part("dram", modules * self.money.price(dimm), modules * dimm.power.value, resale=Resale.MEMORY)
+            if dimm
+            else None
         )
         drive_part = (
-            Part("nvme", count * self.money.price(drive), count * drive.power.value) if drive else None
+            Part("nvme", count * self.money.price(drive), count * drive.power.value, resale=Resale.DRIVES)
+            if drive
+            else None
         )
         name = {"accelerator": "accelerator servers", "dram_node": "dram nodes"}.get(kind, "storage nodes")
         price = self.money.price(server)
         base = Part(name, price, server.max_power.value, server.rack_units.value)
         extras = [part for part in (dimm_part, drive_part) if part]
-        parts = [base, self.money.network(server, price), *extras]
-        cost = self._cost(server, parts, extras)
+        things = self._things(server, price)
+        parts = [base, *self.money.equipment(things), *extras]
+        bill = self._bill(server, parts, extras, things)
         tier = {"dram_node": Tier.DRAM_POOL, "storage_node": Tier.STORAGE}.get(kind)
         read, write = (server.drive_read(drive), server.drive_write(drive)) if drive else (0.0, 0.0)
         nic = server.nic_bandwidth.value
@@ -156,21 +164,30 @@ class Market:
             network_bytes_s=nic,
             power_w=sum(p.watts for p in parts),
             rack_units=server.rack_units.value,
-            capex_usd=sum(p.usd for p in parts) if self._bought() or tier else sum(p.usd for p in extras),
+            capex_usd=bill.upfront_usd,
             minimum=choice.min if tier else 0,
             maximum=self._bound(choice, sum(p.watts for p in parts)),
-            cost=cost,
+            cost=bill.cost,
         )
 
     def _bought(self) -> bool:
         return self.workload.economics.ownership == "purchase"
 
-    def _cost(self, server: Server, parts: list[Part], extras: list[Part]) -> tuple[CostLine, ...]:
+    def _things(self, server: Server, price: float) -> Things:
+        modules = (
+            self.money.modules(self.catalog.accelerator(server.accelerator), server.accelerators)
+            if server.accelerator
+            else 0.0
+        )
+        return Things(server.accelerators, 1, server.nic_links, price, modules)
+
+    def _bill(self, server: Server, parts: list[Part], extras: list[Part], things: Things) -> Bill:
         """Purchase of everything, or a contract for the accelerators and purchase of what is added."""
         if self._bought() or server.accelerator is None:
-            return self.money.lines(parts)
+            return self.money.bill(parts, things)
         contract = self.money.contract(self.catalog.accelerator(server.accelerator), server.accelerators)
-        return (contract, *self.money.lines(extras))
+        beside = self.money.bill(extras, things, hired=True)
+        return beside._replace(cost=(contract, *beside.cost))
 
     def enclosures(self) -> tuple[Enclosure, ...]:
         """CXL pools: one entry per enclosure kind and module kind that fits it."""
@@ -189,9 +206,11 @@ class Market:
         self, card: CxlEnclosure, module: CxlModule, choice: ServerChoice, several: bool
     ) -> Enclosure:
         adapter = self.catalog.cxl_adapter(card.adapter)
-        box = Part("cxl", self.money.price(card), card.power.value, card.rack_units.value)
-        stick = Part("cxl", self.money.price(module), module.power.value)
-        host = Part("cxl", self.money.price(adapter), adapter.power.value)
+        cxl = Resale.CXL
+        box = Part("cxl", self.money.price(card), card.power.value, card.rack_units.value, cxl)
+        stick = Part("cxl", self.money.price(module), module.power.value, resale=cxl)
+        host = Part("cxl", self.money.price(adapter), adapter.power.value, resale=cxl)
+        bills = [self.money.bill([part]) for part in (box, stick, host)]
         return Enclosure(
             id=f"{card.id}+{module.id}" if several else card.id,
             module=module.id,
@@ -199,7 +218,7 @@ class Market:
             module_slots=card.module_slots,
             ports=card.ports,
             module_bytes=module.bytes.value,
-            module_bytes_s=module.bandwidth.value,
+            module_bytes_s=card.module_bandwidth(module),
             enclosure_bytes_s=card.bandwidth.value,
             adapter_read=adapter.gpu_read.value,
             adapter_write=adapter.gpu_write.value,
@@ -207,10 +226,10 @@ class Market:
             maximum=choice.max if choice.max is not None else 64,
             power_w=(box.watts, stick.watts, host.watts),
             rack_units=box.rack_units,
-            capex_usd=(box.usd, stick.usd, host.usd),
-            enclosure_cost=self.money.lines([box]),
-            module_cost=self.money.lines([stick]),
-            adapter_cost=self.money.lines([host]),
+            capex_usd=(bills[0].upfront_usd, bills[1].upfront_usd, bills[2].upfront_usd),
+            enclosure_cost=bills[0].cost,
+            module_cost=bills[1].cost,
+            adapter_cost=bills[2].cost,
             module_usable=module.bytes.value * self.facility.dram_usable.value,
         )
 

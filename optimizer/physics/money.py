@@ -28,6 +28,26 @@ def capital_recovery(rate: float, years: float) -> float:
     return 1.0 / annuity(rate, years)
 
 
+def renewed(yearly: float, rate: float, years: float, term: float, upfront: float) -> float:
+    """Present value of a contract over `years`, renewed at the same price whenever `term` years end.
+
+    A term of n years (the last is cut at the horizon) pays `upfront` of n*yearly at its start and the rest by
+    the year: sum over terms of (1+r)^-t * yearly * (upfront*n + (1-upfront)*annuity(n)).
+    """
+    total, start = 0.0, 0.0
+    while start < years:
+        length = min(term, years - start)
+        paid = upfront * length + (1.0 - upfront) * annuity(rate, length)
+        total += discount(rate, start) * yearly * paid
+        start += term
+    return total
+
+
+def financing(rate: float, years: float) -> float:
+    """Cost of capital of one dollar that is paid so many years early: (1+r)^n - 1."""
+    return math.pow(1.0 + rate, years) - 1.0
+
+
 def residual(fraction_36_months: float, months: float) -> float:
     """Share of its price a machine is worth after `months` months: f^(months/36), f = the share at 36."""
     return math.pow(fraction_36_months, months / RESIDUAL_MONTHS)

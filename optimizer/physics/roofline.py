@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from optimizer.catalog.devices import Accelerator, Facility
+from optimizer.catalog.costs import Facility
+from optimizer.catalog.devices import Accelerator
 from optimizer.catalog.llms import Experts, ModelCard, Shape, Weights
 from optimizer.physics.flops import decode_flops
 from optimizer.physics.memory import Footprint

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from optimizer.units import Strict, quantity
+from optimizer.workload.economics import Economics, Prices
 
 if TYPE_CHECKING:
     Share = float
@@ -23,8 +24,6 @@ else:
     SomeTokens = quantity("tokens", ge=0)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=60)]
 TierName = Literal["hbm", "dram", "cxl", "dram_pool", "nvme", "storage"]
-PresetName = Literal["low", "base", "high"]
-PricedKind = Literal["dram", "nvme", "electricity"]
 _FORMS = ("lognormal", "exponential", "mixture", "table")
 
 
@@ -212,31 +211,6 @@ class FacilityLimits(Strict):
     power: quantity("watts", gt=0) | None = None  # type: ignore[valid-type]
     rack_units: quantity("rack units", gt=0) | None = None  # type: ignore[valid-type]
     budget: quantity("USD", gt=0) | None = None  # type: ignore[valid-type]
-
-
-class Economics(Strict):
-    """Ownership, horizon, and which price preset; rates are real or nominal as stated, before tax."""
-
-    ownership: Literal["purchase", "lease", "rent"] = "purchase"
-    horizon: quantity("seconds", gt=0) = 5 * 365 * 86400.0  # type: ignore[valid-type]
-    discount: Share | None = None
-    terms: Literal["nominal", "real"] = "nominal"
-    prices: PresetName = "base"
-    space: Literal["owned-building", "colocation"] = "colocation"
-    network: Literal["itemised", "percent"] = "itemised"
-
-
-class Prices(Strict):
-    """Overrides. dram is $/byte of the 64 GB RDIMM, nvme of the TLC drives; other modules, CXL media and
-    QLC keep their ratio to them. `servers` and `parts` set one item's price. `scale` multiplies the
-    catalogue's price, or the one given here: `--set prices.dram=x3` sets it where no price is given."""
-
-    dram: quantity("USD/byte", gt=0) | None = None  # type: ignore[valid-type]
-    nvme: quantity("USD/byte", gt=0) | None = None  # type: ignore[valid-type]
-    electricity: quantity("USD/J", ge=0) | None = None  # type: ignore[valid-type]
-    servers: dict[str, quantity("USD", ge=0)] = Field(default_factory=dict)  # type: ignore[valid-type]
-    parts: dict[str, quantity("USD", ge=0)] = Field(default_factory=dict)  # type: ignore[valid-type]
-    scale: dict[PricedKind, Annotated[float, Field(gt=0, le=1000)]] = Field(default_factory=dict)
 
 
 class Measured(Strict):

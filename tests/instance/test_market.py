@@ -95,8 +95,8 @@ def test_power_is_of_the_whole_machine() -> None:
         count, _, dimm = b.dimms.partition(" x ")
         parts = 0.0 if b.dimms == "fixed" else int(count) * CATALOG.dimm(dimm).power.value
         parts += b.drives * CATALOG.drive(b.drive).power.value if b.drive else 0.0
-        network = CATALOG.devices.network
-        port = network.switch_port_power.value + network.optics_per_link * network.optic_power.value
+        ports, optics = CATALOG.devices.network.itemised[:2]
+        port = ports.count * ports.power.value + optics.count * optics.power.value
         assert b.power_w == pytest.approx(card.max_power.value + card.nic_links * port + parts)
         assert b.rack_units == card.rack_units.value
 

@@ -24,7 +24,7 @@ MEDIA: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
 
 def money(*overrides: str) -> Money:
     """The prices of the tiny study with overrides."""
-    return Money(DEVICES, workload("tiny", *overrides))
+    return Money.of(DEVICES, workload("tiny", *overrides))
 
 
 def usd(lines: tuple[CostLine, ...], *components: str) -> float:
