@@ -15,6 +15,7 @@ CARDS = sorted(CATALOG.models.values(), key=lambda card: card.id)
 MODELS = sorted([
     "deepseek-v3.2", "deepseek-v4-flash", "deepseek-v4-pro", "kimi-k2", "kimi-k3", "llama-3.1-70b",
     "deepseek-v4.1-flash", "glm-5", "glm-5.2", "kimi-linear-48b", "longcat-2.0", "longcat-flash",
+    "mimo-v2-flash", "mimo-v2.5-pro", "qwen3-235b-a22b", "qwen3.5-122b-a10b", "qwen3.5-397b-a17b",
 ])
 ALL = [("devices", DEVICES), *((card.id, card) for card in CARDS)]
 
@@ -95,6 +96,17 @@ def test_no_address_or_note_names_this_machine():
     ("kimi-k2", "fp8_dsmla", 40_016, 0, 0),
     ("llama-3.1-70b", "bf16", 327_680, 0, 0),
     ("llama-3.1-70b", "fp8", 163_840, 0, 0),
+    ("qwen3-235b-a22b", "bf16", 192_512, 0, 0),
+    ("qwen3.5-397b-a17b", "bf16", 30_720, 0, 192_061_440),
+    ("qwen3.5-397b-a17b", "fp8_bf16state", 15_360, 0, 97_689_600),
+    ("qwen3.5-397b-a17b", "nvfp4", 8_640, 0, 192_061_440),
+    ("qwen3.5-122b-a10b", "bf16", 24_576, 0, 153_649_152),
+    ("qwen3.5-122b-a10b", "fp8_bf16state", 12_288, 0, 78_151_680),
+    ("mimo-v2-flash", "bf16", 23_040, 25_559_040, 0),
+    ("mimo-v2-flash", "fp8", 11_520, 12_779_520, 0),
+    ("mimo-v2-flash", "nvfp4", 6_480, 7_188_480, 0),
+    ("mimo-v2.5-pro", "bf16", 51_200, 39_321_600, 0),
+    ("mimo-v2.5-pro", "nvfp4", 14_400, 11_059_200, 0),
 ])
 def test_bytes_of_a_context(name, profile, growth, window, state):
     card = CATALOG.model(name)
@@ -135,6 +147,8 @@ def test_a_snapshot_of_v4_leaves_out_the_c128_buffers():
     ("kimi-k2", 571, 23.6), ("kimi-k3", 1446, 114.5), ("llama-3.1-70b", 0, 141),
     ("deepseek-v4.1-flash", 289, 18), ("glm-5", 725, 18.5), ("glm-5.2", 725, 18), ("longcat-2.0", 1469, 38.6),
     ("longcat-flash", 541, 21.3), ("kimi-linear-48b", 94.2, 4.0),
+    ("qwen3.5-397b-a17b", 387, 10.5), ("qwen3.5-122b-a10b", 116, 7.7), ("qwen3-235b-a22b", 227.1, 9.3),
+    ("mimo-v2-flash", 302.8, 9.9), ("mimo-v2.5-pro", 1000, 31.8),
 ])
 def test_weights_of_the_default_option(name, routed, other):
     card = CATALOG.model(name)
