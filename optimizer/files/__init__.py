@@ -5,12 +5,12 @@
 cannot be read is an `InputError` with its remedy.
 """
 
-from optimizer.files.document import Document, Keys, alike, dotted
+from optimizer.files.document import Document, Keys, alike, dotted, shortened
 from optimizer.files.reader import read_text_yaml, read_yaml
 from optimizer.files.shipped import data_path, resolve_workload
 from optimizer.files.validation import validate
 
 __all__ = [
     "Document", "Keys", "alike", "data_path", "dotted", "read_text_yaml", "read_yaml", "resolve_workload",
-    "validate",
+    "shortened", "validate",
 ]

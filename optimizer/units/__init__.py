@@ -5,6 +5,9 @@ where a unit is due is refused: a unit is never assumed.
 """
 
 from optimizer.units.fields import Strict, quantity
-from optimizer.units.quantities import DIMENSIONS, UnitError, format_bytes, parse, suffixes
+from optimizer.units.quantities import DIMENSIONS, UnitError, format_bytes, parse, parse_number, split, suffixes
 
-__all__ = ["DIMENSIONS", "Strict", "UnitError", "format_bytes", "parse", "quantity", "suffixes"]
+__all__ = [
+    "DIMENSIONS", "Strict", "UnitError", "format_bytes", "parse", "parse_number", "quantity", "split",
+    "suffixes",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -49,7 +50,12 @@ USUAL: Mapping[str, str] = {
 }
 """Dimension -> the suffix a planner is likely to mean."""
 
-_NUMBER = re.compile(r"([+-]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)", re.DOTALL)
+WHOLE = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]+)*)"
+"""Digits; a comma is between thousands and nowhere else, so that `1,5 GB` is not read as 15 GB."""
+NUMBER = rf"(?:{WHOLE}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""A number without its sign."""
+
+_QUANTITY = re.compile(rf"([+-]?{NUMBER})(?![0-9])\s*(.*)", re.DOTALL)
 _LONGEST = 80
 
 
@@ -75,20 +81,33 @@ def parse(text: object, dimension: str) -> float:
         if "" in table:
             return _finite(float(text), text)
         raise UnitError(f'"{text}" has no unit (did you mean "{_written(text, dimension)}"?)')
-    shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    shown = _cut(text)
+    parts = split(text)
+    if parts is None:
+        raise UnitError(f'"{shown}" is not a number with a unit, expected {_example(dimension)}')
+    written, suffix = parts
+    number = _finite(parse_number(written), shown)
+    if suffix in table:
+        return _finite(number * table[suffix], shown)
+    raise UnitError(_wrong_suffix(shown, _cut(written), suffix, dimension))
+
+
+def split(text: str) -> tuple[str, str] | None:
+    """The number of a quantity as it is written, and its suffix: `$20/GB` is (`20`, `$/GB`). None for other
+    texts."""
     body = text.strip()
     money = body.startswith(("$", "-$"))
-    match = _NUMBER.fullmatch(body.replace("$", "", 1) if money else body)
-    if not match:
-        raise UnitError(f'"{shown}" is not a number with a unit, expected {_example(dimension)}')
-    try:
-        number = _finite(float(match[1].replace(",", "").replace("_", "")), shown)
-    except ValueError as fault:
-        raise UnitError(f'"{shown}" is not a finite number') from fault
-    suffix = ("$" if money else "") + match[2].strip()
-    if suffix in table:
-        return number * table[suffix]
-    raise UnitError(_wrong_suffix(shown, match[1], suffix, dimension))
+    match = _QUANTITY.fullmatch(body.replace("$", "", 1) if money else body)
+    return (match[1], ("$" if money else "") + match[2].strip()) if match else None
+
+
+def parse_number(number: str) -> float:
+    """The value of a number as `split` gives it; infinity where it is too large."""
+    return float(number.replace(",", "").replace("_", ""))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
 def _finite(number: float, shown: object) -> float:
@@ -113,10 +132,15 @@ def _wrong_suffix(shown: str, number: str, suffix: str, dimension: str) -> str:
     known = suffixes(dimension)
     if not suffix:
         return f'"{shown}" has no unit (did you mean "{_written(number, dimension)}"?)'
+    if re.match(r",[0-9]", suffix):
+        meant = shown.replace(",", ".") if shown.count(",") == 1 else _written(1500, dimension)
+        return f'"{shown}" has a comma that is not between thousands (did you mean "{meant}"?)'
     alike = [unit for unit in known if unit.lower() == suffix.lower()]
     if alike:
         return f'"{suffix}" is not a unit here: case matters (did you mean "{number} {alike[0]}"?)'
-    return f'"{suffix}" is not a unit of {dimension} (one of: {", ".join(known) or "none"})'
+    near = difflib.get_close_matches(suffix, known, n=1, cutoff=0.6)
+    remedy = f'did you mean "{number} {near[0]}"?' if near else f"one of: {', '.join(known) or 'none'}"
+    return f'"{_cut(suffix)}" is not a unit of {dimension} ({remedy})'
 
 
 def format_bytes(value: float) -> str:

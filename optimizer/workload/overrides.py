@@ -9,6 +9,7 @@ the file leaves to the catalogue scales the catalogue's.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,11 +18,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from optimizer.errors import InputError, Problem
-from optimizer.files import Document, Keys, alike, dotted, read_text_yaml, schema
+from optimizer.files import Document, Keys, alike, dotted, read_text_yaml, schema, shortened
+from optimizer.units import parse_number, split
 
 _FACTOR = re.compile(r"x(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)")
-_QUANTITY = re.compile(r"([+-]?\s*\$?\s*)(\d[\d,_]*\.?\d*(?:[eE][+-]?\d+)?|\.\d+)(.*)", re.DOTALL)
 _SHOWN = 100
+_LONGEST_PATH = 500
+_LARGEST_INDEX_DIGITS = 9
 _SCALABLE = {("prices", name) for name in ("dram", "nvme", "electricity")}
 
 
@@ -41,7 +44,7 @@ def apply(model: type[BaseModel], document: Document, overrides: Sequence[str]) 
     data, origins = _copy(document.data), dict(document.overrides)
     problems = []
     for text in overrides:
-        label = f"--set {text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}"
+        label = f"--set {shortened(text, _SHOWN)}"
         try:
             keys = _set(model, data, text)
             origins[keys] = label
@@ -57,11 +60,13 @@ def _set(model: type[BaseModel], data: Any, text: str) -> Keys:
     path, equals, written = text.partition("=")
     if not equals or not path.strip():
         raise _Fault("is not path=value", "for example classes.chat.peak_rate=x2")
+    if len(path) > _LONGEST_PATH:
+        raise _Fault(f"is a path of {len(path):,} characters", f"at most {_LONGEST_PATH}")
     keys = resolve(model, data, path.strip())
     factor = _FACTOR.fullmatch(written.strip())
     if factor and keys in _SCALABLE and _get(data, keys) is None:
         keys = ("prices", "scale", keys[1])
-        value = float(factor[1]) * (_get(data, keys) or 1.0)
+        value = _scaled(_get(data, keys) or 1.0, float(factor[1]), keys)
     elif factor:
         value = _scaled(_get(data, keys), float(factor[1]), keys)
     else:
@@ -119,7 +124,8 @@ def _entry(parts: list[str], inner: Any, present: Any, keys: Keys) -> tuple[str,
 
 def _index(part: str, present: Any, keys: Keys) -> tuple[int, int]:
     count = len(present) if isinstance(present, list) else 0
-    if not part.isascii() or not part.isdigit() or int(part) >= count:
+    known = part.isascii() and part.isdigit() and len(part) <= _LARGEST_INDEX_DIGITS
+    if not known or int(part) >= count:
         span = f"its items are 0 to {count - 1}" if count else "it is empty: set the whole list"
         raise _Fault(f'{dotted(keys)} has no item "{part}"', span)
     return int(part), 1
@@ -139,15 +145,21 @@ def _value(written: str) -> Any:
 
 def _scaled(present: Any, factor: float, keys: Keys) -> Any:
     """A number or suffixed quantity times a factor, in its own unit."""
-    if isinstance(present, str) and (match := _QUANTITY.fullmatch(present.strip())):
-        number = float(match[2].replace(",", "").replace("_", "")) * factor
-        return f"{match[1]}{number!r}{match[3]}"
+    if isinstance(present, str) and (parts := split(present)):
+        number, suffix = _finite(parse_number(parts[0]) * factor, keys), parts[1]
+        return f"${number!r}{suffix[1:]}" if suffix.startswith("$") else f"{number!r} {suffix}"
     if isinstance(present, (int, float)) and not isinstance(present, bool):
-        scaled = present * factor
+        scaled = _finite(present * factor, keys)
         return int(scaled) if isinstance(present, int) and scaled == int(scaled) else scaled
     if present is None:
         raise _Fault(f"{dotted(keys)} is not set, so there is nothing to scale", "give a value")
     raise _Fault(f"{dotted(keys)} is not a number", "x0.5 scales numbers and quantities only")
+
+
+def _finite(number: float, keys: Keys) -> float:
+    if not math.isfinite(number):
+        raise _Fault(f"makes {dotted(keys)} larger than any number", "give a smaller factor")
+    return number
 
 
 def _get(data: Any, keys: Keys) -> Any:

@@ -69,6 +69,16 @@ REFUSED = [
     ([1], "bytes", "found list"),
     ("1 2 s", "seconds", "is not a unit"),
     ("20/GB", "USD/byte", "is not a unit"),
+    ("1,5 GB", "bytes", 'has a comma that is not between thousands (did you mean "1.5 GB"?)'),
+    ("1,00,000 B", "bytes", "has a comma that is not between thousands"),
+    ("1,2345 B", "bytes", "has a comma that is not between thousands"),
+    ("1__0 B", "bytes", "is not a unit"),
+    ("\u0661\u0664 GB", "bytes", "not a number with a unit"),
+    ("9e307 TB", "bytes", "not a finite number"),
+    ("-9e307 TB", "bytes", "not a finite number"),
+    ("50 msec", "seconds", 'did you mean "50 ms"?'),
+    ("2 GBs", "bytes", 'did you mean "2 GB"?'),
+    ("1 " + "x" * 1000, "bytes", 'x..." is not a unit of bytes (one of: B, '),
     ("5 pt", "fraction", "is not a unit of fraction"),
 ]
 

@@ -103,6 +103,21 @@ REFUSED = [
         "classes.chat.contexts.0.share=0.5",
         "classes.chat.contexts.0.share=0.5 classes.chat.contexts: shares sum to 0.9, not 1 (add 0.1)",
     ),
+    ("headroom=x1e999", "headroom=x1e999: headroom is not set, so there is nothing to scale (give a value)"),
+    (
+        "classes.chat.peak_rate=x1e999",
+        "classes.chat.peak_rate=x1e999: makes classes.chat.peak_rate larger than any number "
+        "(give a smaller factor)",
+    ),
+    (
+        "hardware.servers.HGX-B300-8.max=x1e999",
+        "hardware.servers.HGX-B300-8.max=x1e999: makes hardware.servers.HGX-B300-8.max larger than any number "
+        "(give a smaller factor)",
+    ),
+    (
+        "prices.dram=x1e999",
+        "prices.dram=x1e999: makes prices.scale.dram larger than any number (give a smaller factor)",
+    ),
     (
         "tiers.hbm.enabled=false",
         "tiers.hbm.enabled=false tiers.hbm.enabled: HBM cannot be disabled: running requests live in it",
@@ -119,5 +134,16 @@ def test_all_overrides_that_fail_are_told() -> None:
     assert len(refusals(TEXT, "a=1", "headroom=0.1", "b=2")) == 2
 
 
-def test_a_long_override_is_cut() -> None:
-    assert len(refusals(TEXT, "a=" + "x" * 10_000)[0]) < 300
+INDEX = "classes.chat.contexts." + "1" * 9_000
+LONG = ["a=" + "x" * 10_000, "classes" + ".a" * 60_000 + "=1", f"{INDEX}.share=1"]
+
+
+@pytest.mark.parametrize("override", LONG, ids=["value", "path", "index"])
+def test_a_long_override_is_cut(override: str) -> None:
+    (message,) = refusals(TEXT, override)
+    assert len(message) < 300
+
+
+def test_a_long_index_is_no_item() -> None:
+    (message,) = refusals(TEXT, "classes.chat.contexts." + "1" * 300 + ".share=1")
+    assert "has no item" in message
