@@ -5,9 +5,19 @@ where a unit is due is refused: a unit is never assumed.
 """
 
 from optimizer.units.fields import Strict, quantity
-from optimizer.units.quantities import DIMENSIONS, UnitError, format_bytes, parse, parse_number, split, suffixes
+from optimizer.units.patterns import pattern
+from optimizer.units.quantities import (
+    DIMENSIONS,
+    UnitError,
+    example,
+    format_bytes,
+    parse,
+    parse_number,
+    split,
+    suffixes,
+)
 
 __all__ = [
-    "DIMENSIONS", "Strict", "UnitError", "format_bytes", "parse", "parse_number", "quantity", "split",
-    "suffixes",
+    "DIMENSIONS", "Strict", "UnitError", "example", "format_bytes", "parse", "parse_number", "pattern",
+    "quantity", "split", "suffixes",
 ]

@@ -80,7 +80,7 @@ def parse(text: object, dimension: str) -> float:
     if not isinstance(text, str):
         if "" in table:
             return _finite(float(text), text)
-        raise UnitError(f'"{text}" has no unit (did you mean "{_written(text, dimension)}"?)')
+        raise UnitError(f'"{text}" has no unit (did you mean "{example(text, dimension)}"?)')
     shown = _cut(text)
     parts = split(text)
     if parts is None:
@@ -117,12 +117,12 @@ def _finite(number: float, shown: object) -> float:
 
 
 def _example(dimension: str) -> str:
-    return f'{dimension} such as "{_written(1, dimension)}"' if suffixes(dimension) else "a plain number"
+    return f'{dimension} such as "{example(1, dimension)}"' if suffixes(dimension) else "a plain number"
 
 
-def _written(number: object, dimension: str) -> str:
-    """A number with the usual suffix, as people write it: 2.5 s, $4/GB, 30%."""
-    suffix = USUAL[dimension]
+def example(number: object, dimension: str, suffix: str = "") -> str:
+    """A number with a suffix, the usual one if none is named, as people write it: 2.5 s, $4/GB, 30%."""
+    suffix = suffix or USUAL[dimension]
     if suffix.startswith("$"):
         return f"${number}{suffix[1:]}"
     return f"{number}{suffix}" if suffix == "%" else f"{number} {suffix}"
@@ -131,9 +131,9 @@ def _written(number: object, dimension: str) -> str:
 def _wrong_suffix(shown: str, number: str, suffix: str, dimension: str) -> str:
     known = suffixes(dimension)
     if not suffix:
-        return f'"{shown}" has no unit (did you mean "{_written(number, dimension)}"?)'
+        return f'"{shown}" has no unit (did you mean "{example(number, dimension)}"?)'
     if re.match(r",[0-9]", suffix):
-        meant = shown.replace(",", ".") if shown.count(",") == 1 else _written(1500, dimension)
+        meant = shown.replace(",", ".") if shown.count(",") == 1 else example(1500, dimension)
         return f'"{shown}" has a comma that is not between thousands (did you mean "{meant}"?)'
     alike = [unit for unit in known if unit.lower() == suffix.lower()]
     if alike:

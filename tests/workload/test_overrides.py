@@ -111,8 +111,8 @@ REFUSED = [
     ),
     (
         "hardware.servers.HGX-B300-8.max=x1e999",
-        "hardware.servers.HGX-B300-8.max=x1e999: makes hardware.servers.HGX-B300-8.max larger than any number "
-        "(give a smaller factor)",
+        "hardware.servers.HGX-B300-8.max=x1e999: makes hardware.servers.HGX-B300-8.max larger than any "
+        "number (give a smaller factor)",
     ),
     (
         "prices.dram=x1e999",
