@@ -119,8 +119,9 @@ class FixedMemory(Sourced):
 class Server(Strict):
     """A machine that can be bought: accelerator node or rack, DRAM node, storage node.
 
-    `price` is without DIMMs and data drives unless `fixed_memory` is set. `dram_bandwidth` is what all
-    channels give together; `nic_bandwidth` the effective NIC bytes/s of the whole machine, one way.
+    `price` is without DIMMs and data drives unless `fixed_memory` is set. `typical_dram` is what such
+    machines are seen to carry: the DRAM of a baseline. `dram_bandwidth` is what all channels give together;
+    `nic_bandwidth` the effective NIC bytes/s of the whole machine, one way.
     `drive_link` is what one bay carries, whatever the drive could: see `drive_read`. A drive fits when it
     is made in one of the form factors of the bays, written `U.2/E3.S`.
     """
@@ -134,6 +135,7 @@ class Server(Strict):
     rack_units: RackUnits
     populations: tuple[Population, ...] = ()
     fixed_memory: FixedMemory | None = None
+    typical_dram: Bytes | None = None
     dram_bandwidth: BytesPerSecond
     nic_bandwidth: BytesPerSecond
     nic_links: Positive
