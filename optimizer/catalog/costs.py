@@ -77,7 +77,7 @@ class LinePrice(Price):
                 try:
                     read[name] = parse_amount(data[name])
                 except UnitError as fault:
-                    raise ValueError(str(fault)) from None
+                    raise ValueError(f"{name}: {fault} (one of: {', '.join(EXAMPLES.values())})") from None
         dimensions = {amount.dimension for amount in read.values()}
         if len(dimensions) > 1:
             raise ValueError(f"low, base and high are not of one kind: {', '.join(sorted(dimensions))}")
@@ -130,11 +130,17 @@ class CostCard(Strict):
             return "USD/W-s"
         return "USD" if self.paid is Paid.ONCE else "USD/s"
 
+    @property
+    def charged(self) -> str:
+        """For what and when, in words."""
+        what = f"a share of the {self.per.value}" if self.per.is_share else f"charged per {self.per.value}"
+        return f"{what}, paid {self.paid.value}"
+
     @model_validator(mode="after")
     def _consistent(self) -> CostCard:
         if self.price.unit != self.dimension:
             example = EXAMPLES[self.dimension]
-            raise ValueError(f'a price per {self.per.value}, paid {self.paid.value}, is written "{example}"')
+            raise ValueError(f'what is {self.charged}, is written like "{example}"')
         if self.per is Per.RESERVED_POWER and self.paid is Paid.ONCE:
             raise ValueError("reserved power is paid yearly")
         if self.equipment and (self.paid is Paid.YEARLY or self.per is Per.EQUIPMENT_PRICE):

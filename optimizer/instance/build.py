@@ -11,6 +11,7 @@ from optimizer.instance.assumptions import assumptions
 from optimizer.instance.deployment import Deployment, deployments
 from optimizer.instance.dominance import undominated
 from optimizer.instance.hardware import Market
+from optimizer.instance.money import remarks
 from optimizer.instance.paths import Job, Roads, jobs, paths, readable_from
 from optimizer.instance.pools import decodes, pools
 from optimizer.instance.stores import Places, holdings, places, stores, weigh
@@ -138,7 +139,11 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
         write_amplification=catalog.devices.facility.write_amplification.value,
         network_utilisation=catalog.devices.facility.design_utilisation.value,
         link_utilisation=catalog.devices.facility.design_utilisation.value,
-        assumptions=assumptions(workload, catalog, [c.card for c in choices], deployed),
+        assumptions=(
+            *assumptions(workload, catalog, [c.card for c in choices], deployed),
+            *remarks.assumptions(workload, catalog),
+        ),
+        warnings=remarks.warnings(workload, catalog),
     )
     checks.feasible(instance, workload)
     return instance

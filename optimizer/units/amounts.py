@@ -9,6 +9,8 @@ from optimizer.units.quantities import USUAL, UnitError, parse
 AMOUNTS = ("fraction", "USD", "USD/s", "USD/W-s")
 """What a cost line may be charged in: a share of a price, once, by the year, by the kilowatt and month."""
 
+LONGEST = 80  # characters of what was found that are shown
+
 EXAMPLES = {"fraction": "3%", "USD": "$500", "USD/s": "$4,500/year", "USD/W-s": "$12/kW-month"}
 
 
@@ -32,8 +34,8 @@ def parse_amount(text: object) -> Amount:
         if found.value < 0:
             raise UnitError(f'"{text}" is less than nothing')
         return found
-    known = ", ".join(f'"{example}"' for example in EXAMPLES.values())
-    raise UnitError(f'"{text}" is no amount of a cost line (one of: {known})')
+    shown = str(text)
+    raise UnitError(f'"{shown[:LONGEST]}{"..." if len(shown) > LONGEST else ""}" is no amount of a cost line')
 
 
 def written(amount: Amount) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from pydantic import Field, PlainValidator
+from pydantic import Field, PlainSerializer, PlainValidator
 
 from optimizer.units import Strict, quantity
-from optimizer.units.amounts import Amount, parse_amount
+from optimizer.units.amounts import EXAMPLES, Amount, parse_amount
 from optimizer.units.quantities import UnitError
 
 if TYPE_CHECKING:
@@ -33,7 +33,18 @@ def _line(value: object) -> LineChoice:
     try:
         return LineChoice(True, parse_amount(value))
     except UnitError as fault:
-        raise ValueError(f"{fault}, on or off") from None
+        raise ValueError(f"{fault} (one of: on, off, {', '.join(EXAMPLES.values())})") from None
+
+
+def _said(choice: LineChoice) -> list[object]:
+    """The choice as plain data, for the digest of a workload."""
+    return [choice.on, *(choice.amount or ())]
+
+
+if TYPE_CHECKING:
+    Choice = LineChoice
+else:
+    Choice = Annotated[LineChoice, PlainValidator(_line), PlainSerializer(_said)]
 
 
 class Economics(Strict):
@@ -52,7 +63,7 @@ class Economics(Strict):
     space: Literal["owned-building", "colocation"] = "colocation"
     colocation_includes_energy: bool = False
     network: Literal["itemised", "percent"] = "itemised"
-    lines: dict[str, Annotated[LineChoice, PlainValidator(_line)]] = Field(default_factory=dict)
+    lines: dict[str, Choice] = Field(default_factory=dict)
     residual_36_months: Share | None = None
     lead_time: quantity("seconds", ge=0) | None = None  # type: ignore[valid-type]
     owned_age: dict[str, quantity("seconds", ge=0)] = Field(default_factory=dict)  # type: ignore[valid-type]

@@ -169,6 +169,88 @@ CASES: dict[str, list[tuple[tuple[str, str], str]]] = {
         ),
         (("min: 1, max: 64", "min: 65, max: 64"), "31:89 limits.gpus.min: 65 is more than max 64"),
     ],
+    "power_of_a_contract_is_in_its_price": [
+        (
+            ("options:", "economics: {ownership: rent}\nprices: {electricity: $0.1/kWh}\noptions:"),
+            "29:10 prices.electricity: is in the price per GPU-hour already: economics.ownership is rent "
+            "(leave it out; what is bought beside draws at the catalogue's prices)",
+        ),
+        (
+            ("options:", "economics: {ownership: lease}\nprices: {colocation: $150/kW-month}\noptions:"),
+            "29:10 prices.colocation: is in the price per GPU-hour already: economics.ownership is lease "
+            "(leave it out; what is bought beside draws at the catalogue's prices)",
+        ),
+        (
+            ("options:", "economics: {ownership: lease, colocation_includes_energy: true}\noptions:"),
+            "28:31 economics.colocation_includes_energy: is in the price per GPU-hour already: "
+            "economics.ownership is lease "
+            "(leave it out; what is bought beside draws at the catalogue's prices)",
+        ),
+        (
+            ("options:", "economics: {ownership: rent}\nprices: {pue: 1.2}\noptions:"),
+            "29:10 prices.pue: is in the price per GPU-hour already: economics.ownership is rent "
+            "(leave it out; what is bought beside draws at the catalogue's prices)",
+        ),
+    ],
+    "overhead_belongs_to_an_own_building": [
+        (
+            ("options:", "prices: {pue: 1.2}\noptions:"),
+            "28:10 prices.pue: stands beside economics.space: colocation, whose rent contains it "
+            "(set economics.space to owned-building, or leave it out)",
+        ),
+    ],
+    "rent_belongs_to_colocation": [
+        (
+            (
+                "options:",
+                "economics: {space: owned-building}\nprices: {colocation: $150/kW-month}\noptions:",
+            ),
+            "29:10 prices.colocation: stands beside economics.space: owned-building "
+            "(set economics.space to colocation, or leave it out)",
+        ),
+        (
+            ("options:", "economics: {space: owned-building, colocation_includes_energy: true}\noptions:"),
+            "28:36 economics.colocation_includes_energy: stands beside economics.space: owned-building "
+            "(set economics.space to colocation, or leave it out)",
+        ),
+    ],
+    "energy_is_paid_once": [
+        (
+            (
+                "options:",
+                "economics: {colocation_includes_energy: true}\nprices: {electricity: $0.1/kWh}\noptions:",
+            ),
+            "29:10 prices.electricity: is in the rent already: economics.colocation_includes_energy is true "
+            "(leave one of them out)",
+        ),
+        (
+            (
+                "options:",
+                "economics: {colocation_includes_energy: true}\nprices: {scale: {electricity: 2}}\noptions:",
+            ),
+            "29:18 prices.scale.electricity: is in the rent already: "
+            "economics.colocation_includes_energy is true (leave one of them out)",
+        ),
+    ],
+    "owned_age_is_of_owned_servers": [
+        (
+            ("options:", "economics: {owned_age: {HGX-B200-8: 2 years}}\noptions:"),
+            "28:25 economics.owned_age.HGX-B200-8: names no server that is owned "
+            '(did you mean "HGX-B300-8"?)',
+        ),
+        (
+            ("options:", "economics: {owned_age: {HGX-B300-8: 90 years}}\noptions:"),
+            "28:25 economics.owned_age.HGX-B300-8: 90 years is too old (check the unit)",
+        ),
+        (
+            (
+                "options:",
+                "economics: {owned_age: {HGX-B300-8: 2 years}}\nfacility: {budget: $9M}\noptions:",
+            ),
+            "28:25 economics.owned_age.HGX-B300-8: is not planned beside facility.budget "
+            "(leave one of them out)",
+        ),
+    ],
 }
 FLAT = [(name, change, message) for name, cases in CASES.items() for change, message in cases]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from optimizer.catalog import Catalog, CostCard, DeviceCatalog, Per, Preset
 from optimizer.errors import Problem
 from optimizer.files import alike
-from optimizer.units.amounts import EXAMPLES, written
+from optimizer.units.amounts import EXAMPLES, Amount, written
 from optimizer.workload import Workload
 from optimizer.workload.economics import Economics
 
@@ -51,18 +51,35 @@ def problems(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
             remedy = alike(name, cards) or f"one of: {', '.join(cards)}"
             yield _at(name, "is no cost line of the catalogue", remedy)
             continue
-        if choice.amount is not None and choice.amount.dimension != card.dimension:
-            charged = f"is charged per {card.per.value}, {card.paid.value}"
-            remedy = f'such as "{EXAMPLES[card.dimension]}"'
-            yield _at(name, f"{charged}: {written(choice.amount)} is no such figure", remedy)
+        if choice.amount is not None:
+            yield from _fitting(card, choice.amount)
         yield from _one_network(name, workload.economics, catalog.devices)
         if choice.on:
             yield from _not_in_contract(card, workload.economics)
             yield from _priced_modules(card, workload, catalog)
+    yield from _lead_time_is_read(workload.economics, catalog.devices)
+
+
+def _lead_time_is_read(economics: Economics, devices: DeviceCatalog) -> Iterator[Problem]:
+    deposits = [card.id for card in devices.cost_lines if card.lead_time is not None]
+    paid = {line.card.id for line in in_force(devices, economics)}
+    if economics.lead_time is not None and not paid & {*deposits}:
+        keys = ("economics", "lead_time")
+        message = f"is how long a deposit lies idle, and none is paid: {', '.join(deposits)} is off"
+        yield Problem("", ".".join(keys), message, "switch it on under economics.lines, or leave this", keys)
 
 
 def _at(name: str, message: str, remedy: str) -> Problem:
     return Problem("", f"economics.lines.{name}", message, remedy, ("economics", "lines", name))
+
+
+def _fitting(card: CostCard, amount: Amount) -> Iterator[Problem]:
+    if amount.dimension != card.dimension:
+        remedy = f'write it like "{EXAMPLES[card.dimension]}"'
+        yield _at(card.id, f"is {card.charged}: {written(amount)} is no such figure", remedy)
+    elif card.per.is_share and amount.value > 1:
+        remedy = f'did you mean "{amount.value:g}%"?'
+        yield _at(card.id, f"{written(amount)} is more than the price it is a share of", remedy)
 
 
 def _one_network(name: str, economics: Economics, devices: DeviceCatalog) -> Iterator[Problem]:
