@@ -173,14 +173,12 @@ class BytePrice(Figure):
 class OwnershipCheck(Strict):
     """How the published ownership figures were set, for recomputing them from the cards.
 
-    `host_memory` is the least a node of 8 accelerators carries; a server gets its smallest population that
-    holds it. `dram` is the price of the 64 GB module (USD per byte) at the time of the survey.
-    `placeholders` are accelerators whose published figure is no survey but a multiple of another part's.
+    `dram` is the price of the 64 GB module (USD per byte) at the time of the survey. `placeholders` are
+    accelerators whose published figure is no survey but a multiple of another part's.
     """
 
     horizon: Seconds
     dram: BytePrice
-    host_memory: Bytes
     placeholders: tuple[str, ...] = ()
 
 

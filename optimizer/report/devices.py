@@ -18,6 +18,7 @@ from optimizer.report.blocks import section, table
 _KINDS = {
     "servers": "server", "accelerators": "accelerator", "dimms": "DIMM", "drives": "drive",
     "cxl_modules": "CXL module", "cxl_enclosures": "CXL enclosure", "cxl_adapters": "CXL adapter",
+    "cost_lines": "cost line",
 }
 _NODES = {"dram_node": "DRAM node", "storage_node": "storage node"}
 
@@ -60,7 +61,6 @@ class Stated:
 def offers(catalog: Catalog) -> list[Offer]:
     """Every price of the catalogue: things, contracts, network and building."""
     found = [offer for kind, card in _cards(catalog) for offer in _priced(kind, card.id, card, card)]
-    found += _priced("network", "network", catalog.devices.network, None)
     found += _priced("facility", "facility", catalog.devices.facility, None)
     return found
 
@@ -69,6 +69,8 @@ def _cards(catalog: Catalog) -> Iterator[tuple[str, Any]]:
     for field, kind in _KINDS.items():
         for card in getattr(catalog.devices, field):
             yield _NODES.get(getattr(card, "kind", ""), kind), card
+    network = catalog.devices.network
+    yield from (("network", card) for card in (*network.itemised, network.share))
 
 
 def _priced(kind: str, name: str, block: object, card: Any) -> Iterator[Offer]:
