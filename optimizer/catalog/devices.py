@@ -109,7 +109,7 @@ class MemoryPool(Strict):
 class FixedMemory(Sourced):
     """Host memory that comes with the server and cannot be chosen (LPDDR of a rack).
 
-    `pool` where the trays of the server share it; without it the memory is one host's.
+    `pool` where the trays of the server share it; without it the memory is each tray's own.
     """
 
     bytes: Bytes
