@@ -54,7 +54,7 @@ def row_name(constraint: Any) -> str:
 
 
 def bindings(
-    model: Model, compiled: Compiled, priced: Outcome, relaxed: Outcome, certificate: Certificate
+    model: Model, compiled: Compiled, priced: Outcome, relaxed: Outcome | None, certificate: Certificate
 ) -> tuple[Binding, ...]:
     """The limits that the layout stands at, most money at stake first.
 
@@ -66,9 +66,9 @@ def bindings(
 
 
 def _bindings(
-    model: Model, compiled: Compiled, priced: Outcome, relaxed: Outcome, certificate: Certificate
+    model: Model, compiled: Compiled, priced: Outcome, relaxed: Outcome | None, certificate: Certificate
 ) -> Iterator[Binding]:
-    if priced.duals is None or relaxed.duals is None:
+    if relaxed is None or priced.duals is None or relaxed.duals is None:
         return
     stated = {a.name: a for a in certificate.activities}
     lp = compiled.lp

@@ -23,11 +23,12 @@ from optimizer.design.result import (
 from optimizer.design.rounds import Candidate, improve
 from optimizer.design.search import Clock, Interrupt, Progress
 from optimizer.design.tokens import RULE
+from optimizer.design.warnings import warnings
 from optimizer.formulation import write
 from optimizer.instance import Instance, Tier
 from optimizer.instance.build import build
 from optimizer.instance.checks import Unmeetable
-from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, is_infeasible, relaxation
+from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, is_infeasible
 from optimizer.workload import Loaded
 
 NO_LAYOUT = {
@@ -120,7 +121,6 @@ def _with_layout(
 ) -> Result:
     cost, bound = best.layout.objective_usd, min(best.outcome.bound, best.layout.objective_usd)
     certificate = best.certificate
-    relaxed = relaxation(best.compiled.lp, options)
     return _result(
         loaded,
         options,
@@ -142,7 +142,7 @@ def _with_layout(
         layout=layout_out(best.model, best.layout),
         costs=costs_out(best.model, best.layout),
         per_million_tokens=tokens_out(best.model, best.layout),
-        binding=bindings(best.model, best.compiled, best.priced, relaxed, certificate),
+        binding=bindings(best.model, best.compiled, best.priced, best.relaxed, certificate),
         notes=(*_tier_notes(best), *best.outcome.notes, *best.priced.notes),
         rounds=rounds,
         size=_size(best.compiled),
@@ -205,7 +205,8 @@ def _result(
         "rounds": (),
         "size": None,
     }
-    settings = {"gap": options.gap, "time_limit": options.time_limit, "threads": options.threads}
+    ours = {"gap": options.gap, "time_limit": options.time_limit, "threads": options.threads}
+    settings = {**ours, **options.highs_options}
     return Result.model_validate(
         {
             **empty,
@@ -231,7 +232,7 @@ def _result(
             ),
             "horizon_s": loaded.workload.economics.horizon,
             "allocation_rule": RULE,
-            "warnings": instance.warnings if instance else (),
+            "warnings": warnings(loaded, instance) if instance else (),
             "assumptions": tuple(
                 AssumptionOut(name=a.name, value=a.value, source=a.source, basis=a.basis)
                 for a in (instance.assumptions if instance else ())

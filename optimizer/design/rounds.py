@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +11,7 @@ from optimizer.design import margins
 from optimizer.design.result import Round
 from optimizer.design.search import Clock, Interrupt, Progress, search
 from optimizer.formulation import Model, read_back, write
+from optimizer.formulation.owners import owners
 from optimizer.formulation.readback import let_idle_go
 from optimizer.instance import Instance, Layout
 from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, fixed_lp, relaxation
@@ -19,17 +19,19 @@ from optimizer.verify import Certificate, check
 
 ROUNDS = 5
 WORTH_A_ROUND = 1e-4  # a round that saves a smaller share of the cost is the last
+ANOTHER = 1.5  # a round is begun when there is this much of the time that the last one took
 TIE_USD = 0.01  # per busy prefill instance: far below any price, so that it only breaks ties
 UNFINISHED = (Status.LIMIT, Status.INTERRUPTED)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One verified layout with the model it came from."""
+    """One verified layout with the model it came from, its relaxation, and its prices at fixed integers."""
 
     model: Model
     compiled: Compiled
     outcome: Outcome
+    relaxed: Outcome | None
     priced: Outcome
     layout: Layout
     certificate: Certificate
@@ -60,25 +62,28 @@ def improve(
             options,
             clock,
             f"round {len(rounds) + 1}",
+            owners=owners(ready.model, ready.compiled.variables),
+            relaxed=ready.relaxed,
             start=start,
-            known_bound=ready.bound,
             progress=progress,
             interrupt=interrupt,
         )
-        rounds.append(_round(len(rounds) + 1, outcome))
+        rounds.append(_round(len(rounds) + 1, outcome, clock.elapsed - began))
         failed = (ready.model.instance, outcome)
         if outcome.x is None:
             return best, rounds, failed
-        candidate = settle(ready.model, ready.compiled, outcome, options)
+        candidate = settle(ready.model, ready.compiled, outcome, options, ready.relaxed)
         idle = best is not None and _saves_nothing(candidate, best)
         if best is None or _better(candidate, best):
             best = candidate
         instance, moved = margins.touching(candidate.model)
         settled = moved < margins.SETTLED
-        no_time = clock.left < clock.elapsed - began
+        no_time = clock.left < ANOTHER * (clock.elapsed - began)
         if settled or idle or no_time or len(rounds) >= ROUNDS or outcome.status in UNFINISHED:
             return best, rounds, failed
-        ready = _ready(instance)
+        before, ready = ready, _ready(instance, options, clock, interrupt)
+        if ready.relaxed.objective > before.relaxed.objective * (1 - WORTH_A_ROUND):
+            return best, rounds, failed
 
 
 def _saves_nothing(candidate: Candidate, best: Candidate) -> bool:
@@ -96,28 +101,30 @@ def _better(candidate: Candidate, best: Candidate) -> bool:
 
 @dataclass(frozen=True)
 class Ready:
-    """A model written and compiled, with a bound that its relaxation gave if it was solved."""
+    """A model written and compiled, with its relaxation."""
 
     model: Model
     compiled: Compiled
-    bound: float = -math.inf
+    relaxed: Outcome
 
 
-def _ready(instance: Instance) -> Ready:
+def _ready(
+    instance: Instance, options: SolveOptions, clock: Clock, interrupt: Interrupt | None
+) -> Ready:
     model = write(instance)
-    return Ready(model, compile(model.pyomo))
+    compiled = compile(model.pyomo)
+    return Ready(model, compiled, relaxation(compiled.lp, clock.within(options), interrupt=interrupt))
 
 
 def _from_relaxation(
     instance: Instance, options: SolveOptions, clock: Clock, interrupt: Interrupt | None
 ) -> Ready:
     """Move the touching points to the LP's answer before any integer is asked for: it costs seconds."""
-    ready = _ready(instance)
-    relaxed = relaxation(ready.compiled.lp, clock.within(options), interrupt=interrupt)
-    if relaxed.x is None:
+    ready = _ready(instance, options, clock, interrupt)
+    if ready.relaxed.x is None:
         return ready
-    ready.compiled.read_back(relaxed.x)
-    return _ready(margins.touching(ready.model)[0])
+    ready.compiled.read_back(ready.relaxed.x)
+    return _ready(margins.touching(ready.model)[0], options, clock, interrupt)
 
 
 def _less_work(model: Model, compiled: Compiled) -> NDArray[np.float64]:
@@ -129,7 +136,13 @@ def _less_work(model: Model, compiled: Compiled) -> NDArray[np.float64]:
     return costs
 
 
-def settle(model: Model, compiled: Compiled, outcome: Outcome, options: SolveOptions) -> Candidate:
+def settle(
+    model: Model,
+    compiled: Compiled,
+    outcome: Outcome,
+    options: SolveOptions,
+    relaxed: Outcome | None = None,
+) -> Candidate:
     """Integers rounded, the rest solved to 1e-10, put on the safe side, and judged exactly."""
     if outcome.x is None:
         raise ValueError("there is no solution to settle")
@@ -143,10 +156,10 @@ def settle(model: Model, compiled: Compiled, outcome: Outcome, options: SolveOpt
         leaner = read_back(model)
         if (judged := check(model.instance, leaner)).passed:
             layout, certificate = leaner, judged
-    return Candidate(model, compiled, outcome, priced, layout, certificate)
+    return Candidate(model, compiled, outcome, relaxed, priced, layout, certificate)
 
 
-def _round(number: int, outcome: Outcome) -> Round:
+def _round(number: int, outcome: Outcome, seconds: float) -> Round:
     known = outcome.x is not None
     return Round(
         what=f"round {number}",
@@ -154,5 +167,5 @@ def _round(number: int, outcome: Outcome) -> Round:
         objective_usd=outcome.objective if known else None,
         bound_usd=outcome.bound if abs(outcome.bound) < 1e300 else 0.0,
         gap=outcome.gap if known else None,
-        seconds=outcome.seconds,
+        seconds=seconds,
     )

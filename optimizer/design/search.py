@@ -1,16 +1,30 @@
-"""One round of search: the integer program solved to the gap or the time left, watched."""
+"""One round of search: the integer program solved to the gap or the time left, watched.
+
+A small program is handed to HiGHS whole. A large one is opened first: LLMs couple only through the machines, so
+prices of the shared rows give one small program per LLM, their sum is a bound, and their integers a start
+(`optimizer.solver.blocks`). What remains is a search near that start, and only then the whole.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.solver import LinearProgram, Outcome, SolveOptions, Status, relative_gap, solve
+from optimizer.solver import (
+    Blocks,
+    LinearProgram,
+    Outcome,
+    SolveOptions,
+    Status,
+    bound_by_parts,
+    relative_gap,
+    solve,
+)
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float, float | None, float | None, float | None], None]
@@ -18,6 +32,8 @@ Interrupt = Callable[[], bool]
 TIDY_GAP = 1e-5  # what the machines around given instances are solved to
 TIDY_SECONDS = 8.0  # at most; it usually takes one
 LEAST_SECONDS = 1.0  # what a solve is given when the time is up: enough to return its start
+PART_OF_THE_TIME = 0.5  # of what is left, for the parts; then for the search near their answers
+USED = 1e-6  # an integer column above it has a place in a solution
 
 
 @dataclass
@@ -42,9 +58,9 @@ class Clock:
         """Seconds left, never negative."""
         return max(0.0, self.limit - self.elapsed)
 
-    def within(self, options: SolveOptions) -> SolveOptions:
-        """The options with the time that is left."""
-        return replace(options, time_limit=max(LEAST_SECONDS, self.left))
+    def within(self, options: SolveOptions, share: float = 1.0) -> SolveOptions:
+        """The options with a share of the time that is left."""
+        return replace(options, time_limit=max(LEAST_SECONDS, share * self.left))
 
 
 def search(
@@ -53,49 +69,115 @@ def search(
     clock: Clock,
     stage: str,
     *,
+    owners: list[str | None] | None = None,
+    relaxed: Outcome | None = None,
     start: Floats | None = None,
     known_bound: float = -math.inf,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> Outcome:
-    """Solve to the gap or the time left. `known_bound` is one proven for `lp` itself (its relaxation)."""
+    """Solve to the gap or the time left; the bound of the answer is one of `lp` itself, whichever way found it.
 
-    def heard(_: float, incumbent: float, bound: float, gap: float) -> None:
-        if progress:
-            progress(
-                stage, clock.elapsed, *(v if math.isfinite(v) else None for v in (incumbent, bound, gap))
-            )
+    `owners` names the LLM of each column (None: shared) and `relaxed` is the relaxation of `lp`: with both, a
+    large program is opened by parts. `known_bound` is proven for `lp` elsewhere.
+    """
+    work = _Watched(lp, owners or [None] * lp.c.size, options, clock, stage, progress, interrupt)
+    known = max(known_bound, relaxed.bound) if relaxed is not None and relaxed.x is not None else known_bound
+    found: Outcome | None = None
+    if lp.is_large and owners and relaxed is not None and relaxed.x is not None and relaxed.duals is not None:
+        found, known = _from_parts(work, relaxed.x, relaxed.duals.row, start, known)
+        enough = found is not None and found.gap <= options.gap
+        if found is not None and (enough or (interrupt and interrupt())):
+            return _tidied(work, found)
+    return _tidied(work, work.solve(start=start if found is None else found.x, known_bound=known))
 
-    found = solve(
-        lp, clock.within(options), start=start, known_bound=known_bound, interrupt=interrupt, progress=heard
-    )
-    if found.x is None or found.gap <= TIDY_GAP or found.status is Status.INTERRUPTED:
-        return found
-    return _tidied(lp, options, clock, found, interrupt)
+
+@dataclass(frozen=True, eq=False)
+class _Watched:
+    """A program under search: whose column is whose, how long it may take, and who is told."""
+
+    lp: LinearProgram
+    owners: list[str | None]
+    options: SolveOptions
+    clock: Clock
+    stage: str
+    progress: Progress | None
+    interrupt: Interrupt | None
+
+    def solve(self, share: float = 1.0, *, start: Floats | None = None, fixed: dict[int, float] | None = None,
+              known_bound: float = -math.inf, gap: float | None = None, seconds: float = math.inf) -> Outcome:
+        """One run within a share of the time left, with what is known so far shown to whoever watches."""
+        options = self.clock.within(self.options, share)
+        options = replace(options, gap=self.options.gap if gap is None else gap,
+                          time_limit=min(options.time_limit, seconds))
+        return solve(self.lp, options, start=start, fixed=fixed, known_bound=known_bound,
+                     interrupt=self.interrupt, progress=None if fixed and gap else self._heard(known_bound))
+
+    def _heard(self, known: float) -> Callable[[float, float, float, float], None]:
+        def heard(_: float, incumbent: float, bound: float, gap: float) -> None:
+            if self.progress:
+                best = max(bound, known)
+                seen = (incumbent, best, relative_gap(incumbent, best))
+                told = (value if math.isfinite(value) else None for value in seen)
+                self.progress(self.stage, self.clock.elapsed, *told)
+
+        return heard
+
+    def say(self, incumbent: float, bound: float) -> None:
+        """Show what is known between two runs."""
+        self._heard(bound)(0.0, incumbent, bound, 0.0)
+
+    @property
+    def integers(self) -> Iterable[int]:
+        """The integer columns that belong to some LLM: options and instances."""
+        return (int(k) for k in np.flatnonzero(self.lp.integrality) if self.owners[k] is not None)
 
 
-def _tidied(
-    lp: LinearProgram, options: SolveOptions, clock: Clock, found: Outcome, interrupt: Interrupt | None
-) -> Outcome:
+def _from_parts(
+    work: _Watched, relaxed: Floats, prices: Floats, start: Floats | None, known: float
+) -> tuple[Outcome | None, float]:
+    """The best layout near the parts' answers and the bound the parts prove."""
+    blocks = Blocks.of(work.lp, work.owners)
+    parts = bound_by_parts(blocks, prices, work.clock.within(work.options, PART_OF_THE_TIME),
+                           interrupt=work.interrupt)
+    known = max(known, parts.bound)
+    work.say(math.inf, known)
+    integers = list(work.integers)
+    held = {k: float(round(parts.x[k])) for k in integers if math.isfinite(parts.x[k])}
+    found = _proven(work, work.solve(fixed=held, gap=TIDY_GAP, seconds=TIDY_SECONDS), known)
+    if found is not None and found.gap <= work.options.gap:
+        return found, known
+    places = [start, found.x if found else None, parts.x, relaxed]
+    idle = {k: 0.0 for k in integers if not any(x is not None and x[k] > USED for x in places)}
+    begin = start if found is None else found.x
+    near = _proven(work, work.solve(PART_OF_THE_TIME, start=begin, fixed=idle, known_bound=known), known)
+    return min((o for o in (found, near) if o is not None), key=lambda o: o.objective, default=None), known
+
+
+def _proven(work: _Watched, outcome: Outcome, bound: float) -> Outcome | None:
+    """A solution of a restriction as one of the whole: its own bound says nothing there, `bound` does."""
+    if outcome.x is None:
+        return None
+    gap = relative_gap(outcome.objective, bound)
+    status = outcome.status
+    if status is not Status.INTERRUPTED:
+        status = Status.WITHIN_GAP if gap <= work.options.gap else Status.LIMIT
+    return replace(outcome, bound=min(bound, outcome.objective), gap=gap, status=status)
+
+
+def _tidied(work: _Watched, found: Outcome) -> Outcome:
     """The same instances in the cheapest machines: within a gap of a percent a useless box may stand about.
 
     Instances held, the rest is a small program. The bound stays the one of the whole.
     """
-    if found.x is None:
+    if found.x is None or found.gap <= TIDY_GAP or found.status is Status.INTERRUPTED:
         return found
-    held = {
-        int(k): float(round(found.x[k]))
-        for k in np.flatnonzero(lp.integrality)
-        if lp.col_names[k].startswith("instances[")
-    }
-    brief = Clock(min(clock.limit, clock.elapsed + TIDY_SECONDS), clock.started)
-    tidy = solve(
-        lp, replace(brief.within(options), gap=TIDY_GAP), start=found.x, fixed=held, interrupt=interrupt
-    )
+    held = {k: float(round(found.x[k])) for k in work.integers}
+    tidy = work.solve(start=found.x, fixed=held, gap=TIDY_GAP, seconds=TIDY_SECONDS)
     if tidy.x is None or tidy.objective >= found.objective:
         return found
     gap = relative_gap(tidy.objective, found.bound)
-    status = Status.WITHIN_GAP if gap <= options.gap else found.status
+    status = Status.WITHIN_GAP if gap <= work.options.gap else found.status
     return replace(
         tidy,
         status=status,

@@ -1,6 +1,7 @@
 """The one door to HiGHS. Knows rows and columns, and nothing of the planning problem."""
 
 from optimizer.solver.arrays import Compiled, LinearProgram, compile
+from optimizer.solver.blocks import Blocks, Bound, bound_by_parts
 from optimizer.solver.highs import solve
 from optimizer.solver.infeasible import Slack, elastic, is_infeasible
 from optimizer.solver.linear import fix, fixed_lp, relaxation
@@ -8,6 +9,8 @@ from optimizer.solver.options import SolveOptions
 from optimizer.solver.outcome import Duals, Outcome, Status, relative_gap
 
 __all__ = [
+    "Blocks",
+    "Bound",
     "Compiled",
     "Duals",
     "LinearProgram",
@@ -15,6 +18,7 @@ __all__ = [
     "Slack",
     "SolveOptions",
     "Status",
+    "bound_by_parts",
     "compile",
     "elastic",
     "fix",

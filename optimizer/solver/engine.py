@@ -49,6 +49,7 @@ LIMITS = {
     HighsModelStatus.kIterationLimit,
     HighsModelStatus.kSolutionLimit,
     HighsModelStatus.kMemoryLimit,
+    HighsModelStatus.kObjectiveTarget,
 }
 STOPPED = {HighsModelStatus.kInterrupt}
 

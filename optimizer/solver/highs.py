@@ -48,6 +48,8 @@ def solve(
         raise ValueError(f"the start has {start.shape} entries, the program {lp.c.shape}")
 
     usual: dict[str, OptionValue] = {"mip_lp_solver": "ipx"} if lp.is_large else {}
+    if known_bound > 0:  # an incumbent within the gap of a bound from elsewhere ends the search
+        usual["objective_target"] = known_bound / (1.0 - min(options.gap, 0.5))
 
     def attempt(settings: Mapping[str, OptionValue]) -> Run:
         highs = engine.load(lp, options, {**usual, **settings})
