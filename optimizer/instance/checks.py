@@ -64,6 +64,29 @@ def parts_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
             yield from _unknown(("hardware", field, key), name, [p.id for p in parts], what)
 
 
+def what_is_off_is_enabled(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """A server or CXL pool whose card, accelerator or every module says `enabled: false` is planned with only
+    where hardware.enable names all of it: its price or speed is a guess. What enable names are cards."""
+    devices, hardware = catalog.devices, workload.hardware
+    lists = (devices.accelerators, devices.servers, devices.dimms, devices.drives)
+    parts = (p for part in (*lists, devices.cxl_modules, devices.cxl_enclosures) for p in part)
+    on: dict[str | None, bool] = {part.id: part.enabled or part.id in hardware.enable for part in parts}
+    for i, name in enumerate(hardware.enable):
+        yield from _unknown(("hardware", "enable", i), name, [str(known) for known in on], "part")
+    machines = {s.id: [s.id, s.accelerator] for s in devices.servers}
+    pools = {e.id: [e.id] for e in devices.cxl_enclosures}
+    for enclosure in devices.cxl_enclosures:
+        if hardware.cxl_modules is None and not any(on.get(m) for m in enclosure.modules):
+            pools[enclosure.id] += enclosure.modules
+    for field, needs in (("servers", machines), ("cxl_enclosures", pools)):
+        for name in getattr(hardware, field):
+            if off := [part for part in needs.get(name, ()) if not on.get(part, True)]:
+                keys = ("hardware", field, name)
+                remedy = f"add to hardware.enable: {', '.join(map(str, off))}"
+                message = "is not offered unless enabled: its price or speed is a guess (`tierplan devices`)"
+                yield Problem("", ".".join(keys), message, remedy, keys)
+
+
 def servers_have_memory(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
     """Every server can be bought with some allowed DIMM population, or has memory of its own."""
     allowed = workload.hardware.dimms
@@ -166,6 +189,7 @@ NAMES: tuple[Callable[[Workload, Catalog], Iterator[Problem]], ...] = (
     models_exist,
     servers_exist,
     parts_exist,
+    what_is_off_is_enabled,
     servers_have_memory,
     options_exist,
     contexts_fit_model,

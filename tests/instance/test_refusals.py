@@ -52,6 +52,59 @@ def test_every_unknown_name_is_named_at_once() -> None:
     assert found >= {keys for _, keys, _ in UNKNOWN.values()}
 
 
+OFF: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    "a rack and its accelerator": (
+        ("hardware.servers={VR200-NVL72-RACK: {}, HGX-B300-8: {}}",),
+        ("hardware", "servers", "VR200-NVL72-RACK"), "VR200-NVL72-RACK, VR200-NVL72",
+    ),
+    "a rack whose accelerator is still off": (
+        ("hardware.servers={VR200-NVL72-RACK: {}, HGX-B300-8: {}}", "hardware.enable=[VR200-NVL72-RACK]"),
+        ("hardware", "servers", "VR200-NVL72-RACK"), "VR200-NVL72",
+    ),
+    "a storage node": (
+        ("hardware.servers={BF4-ICMS: {}, HGX-B300-8: {}}",), ("hardware", "servers", "BF4-ICMS"), "BF4-ICMS",
+    ),
+    "a pool and the only module that fits it": (
+        ("hardware.cxl_enclosures={CMM-B: {}}",), ("hardware", "cxl_enclosures", "CMM-B"), "CMM-B, CMM-B-2TB",
+    ),
+    "a pool whose only module is still off": (
+        ("hardware.cxl_enclosures={CMM-B: {}}", "hardware.enable=[CMM-B]"),
+        ("hardware", "cxl_enclosures", "CMM-B"), "CMM-B-2TB",
+    ),
+}  # fmt: skip
+"""What is named although its card says `enabled: false`: overrides, place, what is still to be enabled."""
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_what_is_off_must_be_enabled(name: str) -> None:
+    overrides, keys, missing = OFF[name]
+    (problem,) = refused("tiny", *overrides)
+    assert problem.keys == keys
+    assert "not offered unless enabled" in problem.message
+    assert problem.remedy == f"add to hardware.enable: {missing}"
+
+
+def test_what_is_enabled_is_planned_with() -> None:
+    both = "hardware.enable=[MI325X-8, MI325X, BF4-ICMS, CMM-B, CMM-B-2TB]"
+    servers = "hardware.servers={MI325X-8: {}, BF4-ICMS: {}, HGX-B300-8: {max: 4}}"
+    instance = built("tiny", both, servers, "tiers={}", "hardware.drives=[9550-7.68]",
+                     "hardware.cxl_enclosures={CMM-B: {}}")  # fmt: skip
+    assert {"MI325X-8", "HGX-B300-8"} == {sku.id for sku in instance.skus}
+    assert any(build.server == "BF4-ICMS" for build in instance.builds)
+    assert [(e.id, e.module) for e in instance.enclosures] == [("CMM-B", "CMM-B-2TB")]
+
+
+def test_a_module_that_is_named_needs_no_enabling() -> None:
+    named = ("hardware.cxl_enclosures={CMM-B: {}}", "hardware.cxl_modules=[CMM-B-2TB]", "tiers={}")
+    assert built("tiny", "hardware.enable=[CMM-B]", *named).enclosures
+
+
+def test_a_part_to_enable_is_a_card() -> None:
+    (problem,) = refused("tiny", "hardware.enable=[RDIMM-64, VR200-NLV72-RACK]")
+    assert problem.keys == ("hardware", "enable", 1)
+    assert problem.remedy == 'did you mean "VR200-NVL72-RACK"?'
+
+
 def test_context_longer_than_the_model_takes() -> None:
     (problem,) = refused("tiny", "classes.k2-agentic.contexts.0.tokens=300 ktok")
     assert problem.keys == ("classes", "k2-agentic", "contexts", 0, "tokens")
