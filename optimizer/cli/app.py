@@ -59,6 +59,15 @@ def solve(
         float, typer.Option(parser=values.seconds, metavar="TIME", show_default="60 s", help="Stop after it.")
     ] = 60.0,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, metavar="N", help="Of random choices.")] = 0,
+    compare: Annotated[
+        bool, typer.Option("--compare/--no-compare", help="Answer other questions beside the layout.")
+    ] = True,
+    compare_time: Annotated[
+        float | None,
+        typer.Option(
+            parser=values.seconds, metavar="TIME", show_default="as --time-limit", help="For all of them."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the layout of least total cost, check it exactly, and say why."""
@@ -76,7 +85,10 @@ def solve(
         if out is not None:
             prepare(out)
         with placed(loaded), Interrupt() as interrupt, Progress(quiet=as_json) as progress:
-            result = plan(loaded, catalog, options, progress=progress, interrupt=interrupt)
+            result = plan(
+                loaded, catalog, options, compare=compare, compare_seconds=compare_time, progress=progress,
+                interrupt=interrupt,
+            )
         try:
             if out is not None:
                 complain(f"written: {write_result(result, out)}")

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 
 from optimizer.catalog import Catalog
+from optimizer.design.comparisons.compare import beside
 from optimizer.design.explain import bindings, shortfalls, with_room_to_give
 from optimizer.design.render import costs_out, layout_out, tokens_out
 from optimizer.design.result import (
@@ -44,10 +45,14 @@ def plan(
     catalog: Catalog,
     options: SolveOptions,
     *,
+    compare: bool = False,
+    compare_seconds: float | None = None,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> Result:
     """Solve a workload: rounds of search, exact check, reasons.
+
+    `compare` puts other questions beside a layout, which takes as much time again or `compare_seconds`.
 
     Raises InputError for input that cannot be planned with. A demand that cannot be met is a Result with
     status infeasible and every conflict as have / need / smallest fix.
@@ -71,7 +76,14 @@ def plan(
     best, rounds, failed = improve(instance, options, clock, progress=progress, interrupt=interrupt)
     if best is None:
         return _without_layout(loaded, options, clock, failed, rounds)
-    return _with_layout(loaded, options, clock, best, rounds)
+    result = _with_layout(loaded, options, clock, best, rounds)
+    if not compare or not best.certificate.passed:
+        return result
+    comparisons = beside(
+        loaded.workload, catalog, options, best, bought_tiers(best),
+        seconds=compare_seconds, progress=progress, interrupt=interrupt,
+    )  # fmt: skip
+    return result.model_copy(update={"comparisons": comparisons})
 
 
 def sizes(loaded: Loaded, catalog: Catalog) -> Size:

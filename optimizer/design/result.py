@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from optimizer.design.comparisons.result import Comparisons
 from optimizer.units import Strict
 
 SCHEMA = "tierplan-result/1"
@@ -214,7 +215,7 @@ class Size(Strict):
 
 
 class Result(Strict):
-    """The answer to one planning question."""
+    """The answer to one planning question. `comparisons` is None where none was asked for."""
 
     schema_: str = Field(default=SCHEMA, alias="schema")
     name: str
@@ -242,3 +243,4 @@ class Result(Strict):
     seed: int
     input_sha256: str
     instance_sha256: str
+    comparisons: Comparisons | None = None

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from optimizer.design.result import Result
 from optimizer.report import words
+from optimizer.report.comparisons import beside, beside_in_full
 from optimizer.report.infeasible import conflicts
 from optimizer.report.memory import contexts, requests, tiers
 from optimizer.report.purchase import models, purchases
@@ -27,7 +28,7 @@ def page(result: Result) -> RenderableType:
     if (layout := result.layout) is not None:
         parts += [
             purchases(result, layout), models(layout), tiers(result, layout), contexts(layout),
-            requests(result, layout), why(result), costs(result), tokens(result),
+            requests(result, layout), why(result), costs(result), tokens(result), beside(result),
         ]
     elif result.infeasible:
         parts.append(conflicts(result))
@@ -39,7 +40,7 @@ def reasons(result: Result) -> RenderableType:
     """Why alone, in full: every limit with its price, the costs, the tokens, every assumption."""
     parts: list[RenderableType | None] = [verdict(result)]
     if result.layout is not None:
-        parts += [why(result, None), costs(result), tokens(result)]
+        parts += [why(result, None), costs(result), tokens(result), beside_in_full(result)]
     elif result.infeasible:
         parts.append(conflicts(result))
     parts += [remarks(result), assumptions(result, None), _footer(result)]

@@ -32,8 +32,8 @@ def answer(monkeypatch):
     def let(result):
         seen = {}
 
-        def plan(loaded, catalog, options, *, progress=None, interrupt=None):
-            seen.update(loaded=loaded, options=options, progress=progress, interrupt=interrupt)
+        def plan(loaded, catalog, options, *, progress=None, interrupt=None, **asked):
+            seen.update(loaded=loaded, options=options, progress=progress, interrupt=interrupt, **asked)
             if isinstance(result, BaseException):
                 raise result
             return result
@@ -96,6 +96,16 @@ def test_defaults(run, answer):
     seen = answer(made())
     run("solve", "tiny")
     assert (seen["options"].gap, seen["options"].time_limit, seen["options"].seed) == (0.01, 60.0, 0)
+
+
+def test_comparisons_are_made_unless_they_are_not_wanted(run, answer):
+    seen = answer(made())
+    run("solve", "tiny")
+    assert (seen["compare"], seen["compare_seconds"]) == (True, None)
+    run("solve", "tiny", "--no-compare")
+    assert seen["compare"] is False
+    run("solve", "tiny", "--compare-time", "20 s")
+    assert (seen["compare"], seen["compare_seconds"]) == (True, 20.0)
 
 
 def test_nothing_is_written_without_out(run, answer, tmp_path):

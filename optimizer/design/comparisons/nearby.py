@@ -1,0 +1,133 @@
+"""The best layout of a question that differs a little from one already answered, in the seconds it is given.
+
+The answer knows how full its places are, so a neighbour starts from its touching points and spares a round.
+The answer's own instances, or the relaxation's rounded up, with the cheapest machines around them are a
+layout within a second; whatever time is left improves it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.design import margins
+from optimizer.design.rounds import UNFINISHED, Candidate, settle
+from optimizer.design.search import Clock, Interrupt, Progress, search
+from optimizer.formulation import Model, write
+from optimizer.formulation.owners import owners
+from optimizer.instance import Instance
+from optimizer.solver import Compiled, Outcome, SolveOptions, compile, relaxation, solve
+
+Floats = NDArray[np.float64]
+IN_USE = 1e-6  # instances: less of a pool in the relaxation is rounding
+BRIEF = 0.1  # of the seconds left go to each first layout at most
+LEAST = 0.5  # seconds of a solve when there are none left
+
+
+@dataclass(frozen=True)
+class Known:
+    """What an answer knows that helps its neighbours: its instances, and the touching points of the places it
+    fills (those of empty places are worth nothing)."""
+
+    instances: dict[str, int]
+    stores: dict[str, float]
+    pools: dict[str, float]
+
+
+def known(best: Candidate) -> Known:
+    """Read it off a layout."""
+    instance, layout = best.model.instance, best.layout
+    filled = {s.store for s in layout.stores if s.used_bytes > 0}
+    running = {p.pool for p in layout.pools if p.sequences > 0}
+    return Known(
+        instances={row.pool: row.instances for row in layout.pools},
+        stores={s.id: s.slope for s in instance.stores if s.id in filled},
+        pools={p.id: p.slope for p in instance.pools if p.id in running},
+    )
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a search ended: the layout if there is one, and the last solve, whose bound is one of the whole."""
+
+    candidate: Candidate | None
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A model written and compiled, its relaxation, and the seconds all that took."""
+
+    model: Model
+    compiled: Compiled
+    relaxed: Outcome
+    seconds: float
+
+
+def nearby(
+    instance: Instance,
+    answer: Known,
+    options: SolveOptions,
+    clock: Clock,
+    stage: str,
+    *,
+    progress: Progress | None = None,
+    interrupt: Interrupt | None = None,
+) -> Found:
+    """Rounds as those of the answer, from its touching points, until they settle or time is up."""
+    instance = margins.first_guess(instance).with_slopes(answer.stores, answer.pools)
+    best: Candidate | None = None
+    while True:
+        began = clock.elapsed
+        ready = _ready(instance, options, clock, interrupt)
+        if ready.relaxed.x is None:
+            return Found(best, best.outcome if best else ready.relaxed)
+        in_time = replace(clock, limit=max(0.0, clock.limit - ready.seconds))  # judging takes about as long
+        outcome = search(
+            ready.compiled.lp,
+            options,
+            in_time,
+            stage,
+            owners=owners(ready.model, ready.compiled.variables),
+            relaxed=ready.relaxed,
+            start=best.outcome.x if best else _begun(ready, answer, options, in_time, interrupt),
+            progress=progress,
+            interrupt=interrupt,
+        )
+        if outcome.x is None:
+            return Found(best, best.outcome if best else outcome)
+        candidate = settle(ready.model, ready.compiled, outcome, options, ready.relaxed)
+        if best is None or candidate.layout.objective_usd < best.layout.objective_usd:
+            best = candidate
+        instance, moved = margins.touching(candidate.model)
+        no_time = clock.left < clock.elapsed - began
+        if moved < margins.SETTLED or no_time or outcome.status in UNFINISHED:
+            return Found(best, best.outcome)
+
+
+def _ready(instance: Instance, options: SolveOptions, clock: Clock, interrupt: Interrupt | None) -> _Ready:
+    began = clock.elapsed
+    model = write(instance)
+    compiled = compile(model.pyomo)
+    relaxed = relaxation(compiled.lp, clock.within(options), interrupt=interrupt)
+    return _Ready(model, compiled, relaxed, clock.elapsed - began)
+
+
+def _begun(
+    ready: _Ready, answer: Known, options: SolveOptions, clock: Clock, interrupt: Interrupt | None
+) -> Floats | None:
+    """The cheaper of two first layouts, if there is one. A small program needs none."""
+    lp, x, t = ready.compiled.lp, ready.relaxed.x, ready.model.t
+    if x is None or not lp.is_large:
+        return None
+    pools, instances = ready.model.instance.pools, ready.model.pyomo.instances
+    column = {p.id: ready.compiled.column_of[instances[p.id, t]] for p in pools}
+    guesses = [{column[p.id]: float(math.ceil(x[column[p.id]] - IN_USE)) for p in pools}]
+    if answer.instances.keys() <= column.keys():
+        guesses.append({column[p.id]: float(answer.instances.get(p.id, 0)) for p in pools})
+    brief = replace(options, time_limit=max(LEAST, BRIEF * clock.left))
+    begun = [solve(lp, brief, fixed=guess, interrupt=interrupt) for guess in guesses]
+    return min(begun, key=lambda outcome: outcome.objective).x
