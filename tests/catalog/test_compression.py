@@ -64,6 +64,14 @@ def test_an_entry_is_offered_or_says_why_not(entry):
     assert offered != refused
 
 
+def test_every_choice_runs_in_some_shape_of_its_model():
+    for card in CATALOG.models.values():
+        parts = [CATALOG.accelerator(shape.accelerator) for shape in card.shapes]
+        known = {"any", *(name for part in parts for name in (part.id, part.family))}
+        for choice in (*card.options, *card.codecs):
+            assert known & set(choice.accelerators), (card.id, choice.id)
+
+
 def test_what_compresses_nothing_is_in_no_row():
     assert set(OTHERS) & set().union(*NAMED.values()) == set()
 
