@@ -9,11 +9,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from optimizer.catalog import Basis, Catalog, Figure, Price, figures_in
+from optimizer.catalog import Basis, Catalog, CxlEnclosure, Figure, Price, Server, figures_in
 from optimizer.errors import InputError, Problem
 from optimizer.files import alike
 from optimizer.report import words
-from optimizer.report.blocks import section, table
+from optimizer.report.blocks import facts, section, table
 
 _KINDS = {
     "servers": "server", "accelerators": "accelerator", "dimms": "DIMM", "drives": "drive",
@@ -25,7 +25,8 @@ _NODES = {"dram_node": "DRAM node", "storage_node": "storage node"}
 
 @dataclass(frozen=True)
 class Offer:
-    """One price of one thing. `enabled` False: offered only to a workload that names it."""
+    """One price of one thing. `enabled` False: offered only to a workload that enables it. `pool`: over which
+    protocol others read its memory or drives, and how many; empty where it is nobody else's."""
 
     kind: str
     id: str
@@ -40,11 +41,13 @@ class Offer:
     date: str
     note: str
     enabled: bool
+    pool: str
 
 
 @dataclass(frozen=True)
 class Stated:
-    """One sourced number of one card; `value` None where a whole block has one source."""
+    """One sourced number of one card; `value` None where a whole block has one source, and where words say it
+    (the pool, which has no source of its own)."""
 
     name: str
     value: float | None
@@ -79,16 +82,31 @@ def _priced(kind: str, name: str, block: object, card: Any) -> Iterator[Offer]:
             yield Offer(
                 kind, name, where, figure.low, figure.base, figure.high, figure.unit, figure.basis.value,
                 figure.basis is Basis.ESTIMATED, figure.source, figure.date, figure.note,
-                bool(getattr(card, "enabled", True)),
+                bool(getattr(card, "enabled", True)), pool(card),
             )
 
 
+def pool(card: object) -> str:
+    """Over which protocol others read what this thing holds, and how many hosts share it."""
+    if isinstance(card, CxlEnclosure):
+        return f"{card.protocol}, {words.counted(card.ports, 'port')}"
+    if isinstance(card, Server) and (card.kind != "accelerator" or card.pooled_over[1] is not None):
+        protocol, hosts = card.pooled_over
+        return f"{protocol}, {words.counted(hosts, 'tray') if hosts else 'the whole facility'}"
+    return ""
+
+
 def device(catalog: Catalog, name: str) -> tuple[str, Any]:
-    """The kind and card of an id, `network` or `facility`. InputError for an unknown one."""
+    """The kind and card of an id, `network` or `facility`. InputError for an unknown one, and for one that is
+    known and left out, with the reason."""
     single = {"network": catalog.devices.network, "facility": catalog.devices.facility}
     if name in single:
         return name, single[name]
     known = {card.id: (kind, card) for kind, card in _cards(catalog)}
+    left_out = {part.id: part.why for part in catalog.devices.left_out}
+    if name in left_out:
+        why = f"{name} has no card: {left_out[name]}"
+        raise InputError(Problem("", "", why, "tierplan devices lists those that do"))
     if name not in known:
         remedy = alike(name, [*known, *single]) or "tierplan devices lists them"
         raise InputError(Problem("", "", f'no device "{name}" in the catalog', remedy))
@@ -96,8 +114,10 @@ def device(catalog: Catalog, name: str) -> tuple[str, Any]:
 
 
 def statements(catalog: Catalog, card: object) -> list[Stated]:
-    """Every sourced number of a card."""
-    return [_stated(catalog, where, block) for where, block in figures_in(card)]
+    """Every sourced number of a card; before them, of a pool, its protocol and hosts."""
+    found = [_stated(catalog, where, block) for where, block in figures_in(card)]
+    shared = pool(card)
+    return [Stated("pool", None, None, None, "", "", "", "", "", shared), *found] if shared else found
 
 
 def _stated(catalog: Catalog, where: str, block: Any) -> Stated:
@@ -119,7 +139,7 @@ def devices_json(rows: Iterable[Offer | Stated]) -> list[dict[str, Any]]:
 
 
 def devices_table(rows: list[Offer]) -> RenderableType:
-    """Every offer by kind; `~` marks an estimate, `off` what a workload must name to get."""
+    """Every offer by kind, then what is pooled; `~` marks an estimate, `off` what a workload must enable."""
     columns = ("what", "price", ">low", ">base", ">high", "", "source")
     lines, before = [], ""
     for o in rows:
@@ -129,8 +149,9 @@ def devices_table(rows: list[Offer]) -> RenderableType:
         marks = f"{'~' if o.estimated else ' '}{'' if o.enabled else ' off'}"
         prices = (words.si(v, o.unit) for v in (o.low, o.base, o.high))
         lines.append((f"  {o.id}", o.price, *prices, marks, f"{o.source} {o.date}"))
-    title = "What can be bought, USD before tax (~ estimate; off: only where a workload names it)"
-    return Group(Text(title, style="bold"), table(columns, lines))
+    title = "What can be bought, USD before tax (~ estimate; off: only where a workload enables it)"
+    pooled = {o.id: o.pool for o in rows if o.pool}
+    return Group(Text(title, style="bold"), table(columns, lines), section("Pools", facts(pooled.items())))
 
 
 def device_page(kind: str, name: str, rows: list[Stated]) -> RenderableType:
