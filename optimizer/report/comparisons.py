@@ -19,16 +19,15 @@ _NAMES = {
     "high performance": "performance at the high end", "without dram": "without more DRAM",
 }
 _WITHOUT = {"not_offered": "not on offer", "same": "not bought: the same layout without"}
-_ENDED = {"limit": "time was up", "interrupted": "interrupted", "rejected": "rejected by the exact check",
-          "not_done": "not searched", "infeasible": "infeasible"}
-_CHEAPER = "a layout was found that costs less than the answer, within its gap: ask for a smaller --gap"
+_ENDED = {"interrupted": "interrupted", "rejected": "rejected by the exact check", "infeasible": "infeasible"}
+_CHEAPER = "cheaper than the answer, within its gap: ask for a smaller --gap"
 
 
 def beside(result: Result) -> RenderableType | None:
     """The short block; nothing where no comparison was made."""
     if (found := result.comparisons) is None:
         return None
-    return section(_title(found), *_tables(result, found), bullets(_remarks(found)))
+    return section(_title(found), *_tables(result, found), Text(""), bullets(_remarks(found)))
 
 
 def beside_in_full(result: Result) -> RenderableType | None:
@@ -37,7 +36,7 @@ def beside_in_full(result: Result) -> RenderableType | None:
         return None
     lines = [*_remarks(found), *_layouts(found), *_factors(found)]
     rules = f"Rent: {found.rent.rule} Bill: {found.api_bill.rule}"
-    return section(_title(found), *_tables(result, found), bullets(lines), Text(rules, style="dim"))
+    return section(_title(found), *_tables(result, found), Text(""), bullets(lines), Text(rules, style="dim"))
 
 
 def name(question: Neighbour) -> str:

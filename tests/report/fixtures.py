@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optimizer.design.result import Result
+from tests.report.beside import comparisons
 
 YEAR = 365 * 86400.0
 GPU_SERVER, POOL, NODE = "HGX-B300-8", "XC50256-POOL", "STORAGE-NODE-24xE3S"
@@ -173,6 +174,7 @@ def made(**changes: Any) -> Result:
         },
         "versions": {"tierplan": "0.1.0"}, "options": {"gap": 0.01, "time_limit": 60, "threads": 2},
         "seed": 7, "input_sha256": "60e169b0ae29" + "0" * 52, "instance_sha256": "1" * 64,
+        "comparisons": comparisons(),
     }
     return Result.model_validate({**content, **changes})
 
@@ -195,7 +197,7 @@ def bare() -> Result:
         "flows": [flow("chat", "miss", "", 30.0, 27.0)],
     }
     note = "no tier below HBM pays: keeping contexts in HBM or recomputing them is cheaper"
-    return made(layout=plain, notes=[note], binding=[])
+    return made(layout=plain, notes=[note], binding=[], comparisons=None)
 
 
 def without(status: str, **changes: Any) -> Result:
@@ -203,7 +205,7 @@ def without(status: str, **changes: Any) -> Result:
     none: dict[str, Any] = {
         "status": status, "objective_usd": None, "bound_usd": None, "gap": None, "layout": None, "costs": [],
         "checks": {"exact": None}, "per_million_tokens": [], "binding": [], "notes": [], "warnings": [],
-        "assumptions": [],
+        "assumptions": [], "comparisons": None,
     }
     return made(**{**none, **changes})
 
