@@ -9,6 +9,7 @@ import pytest
 from optimizer.catalog import Catalog
 from optimizer.catalog.devices import TransferPath
 from optimizer.instance import Case, Instance
+from optimizer.physics.memory import growth_bytes_per_token
 from optimizer.physics.transfer import exposed_seconds, load_seconds
 
 from .given import CATALOG, FACILITY, built, card, changed, figure, planned, with_devices
@@ -143,9 +144,14 @@ def test_c9_names_hbm_where_one_length_is_too_long() -> None:
 
 @pytest.mark.xfail(strict=True, reason="a prefill pool is admitted by its instance's room, not by its rank's")
 def test_c9_a_prefill_rank_holds_its_request_too() -> None:
-    """C9 (LMCache 1372): 14 GB on a rank of 11 GB cannot be prefilled there, to be decoded elsewhere."""
-    elsewhere = "hardware.servers={HGX-H100-8: {max: 4}, HGX-H200-8: {max: 4}}"
-    contexts = "classes.agents.contexts=[{tokens: 200 ktok, share: 1}]"
-    instance = built(*K2, *PATIENT, elsewhere, "hardware.dimms=null", contexts, catalog=small_hbm(64e9))
+    """C9 (LMCache 1372): 38 GB cannot be prefilled on a rank of 8, to be decoded elsewhere."""
+    instance = built(
+        "classes.agents.model=glm-5.2",
+        "options={glm-5.2: {only: [fp8]}}",
+        "classes.agents.contexts=[{tokens: 700 ktok, share: 1}]",
+        "classes.agents.slo={ttft: 1 h, tpot: 100 ms, attainment: 0.5}",
+        "hardware.servers={HGX-H200-8: {max: 4}}",
+    )
+    context = 700_000 * growth_bytes_per_token(card("glm-5.2").components, "fp8")
     ranks = {p.id: p.room / p.gpus for p in instance.pools}
-    assert all(ranks[p.pool] >= 200_000 * 70_272 for p in instance.paths if p.stream == "agents:200k")
+    assert all(ranks[p.pool] >= context for p in instance.paths if p.stream == "agents:700k")

@@ -76,7 +76,7 @@ def test_where_amd_is_bought_no_factor_is_the_reason() -> None:
 
 @pytest.mark.parametrize("field", FACTORS[:2] + FACTORS[3:])
 def test_shipped_factors_are_amds_own(field: str) -> None:
-    """Less than half of NVIDIA's, and never the same figure."""
+    """Well below every one of NVIDIA's."""
     theirs = {
         getattr(a.efficiency, field).value for a in SHIPPED.devices.accelerators if a.vendor == "NVIDIA"
     }
