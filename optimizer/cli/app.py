@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import optimizer
 from optimizer.cli import values
 from optimizer.cli.exit_codes import ExitCode, of_result
-from optimizer.cli.guard import complain, guarded, placed
+from optimizer.cli.guard import answering_for, complain, guarded, placed, warn
 from optimizer.cli.interrupt import Interrupt
 from optimizer.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from optimizer.catalog import Catalog
+    from optimizer.workload import Loaded
 
 main = typer.Typer(
     name="tierplan", add_completion=False, no_args_is_help=True, rich_markup_mode=None,
@@ -68,9 +72,21 @@ def solve(
             parser=values.seconds, metavar="TIME", show_default="as --time-limit", help="For all of them."
         ),
     ] = None,
+    solver_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--solver-option", parser=values.solver_option, metavar="NAME=VALUE",
+            help="Set an option of HiGHS by its own name; repeatable.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Build the model and tell its sizes and ranges; no solve.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Find the layout of least total cost, check it exactly, and say why."""
+    if dry_run and out is not None:
+        raise typer.BadParameter("a dry run has no result to write", param_hint="'--out'")
     with guarded():
         from optimizer.catalog import load_catalog
         from optimizer.design import plan
@@ -81,14 +97,21 @@ def solve(
         from optimizer.workload import load_workload
 
         loaded, catalog = load_workload(file, sets or []), load_catalog()
-        options = SolveOptions(gap=gap, time_limit=time_limit, seed=seed)
+        own: dict[str, Any] = dict(solver_options or [])  # type: ignore[arg-type]  # pairs, by the parser
+        options = SolveOptions(gap=gap, time_limit=time_limit, seed=seed, highs_options=own)
+        if dry_run:
+            _measure(loaded, catalog, as_json)
+            return
         if out is not None:
             prepare(out)
-        with placed(loaded), Interrupt() as interrupt, Progress(quiet=as_json) as progress:
+        with (
+            placed(loaded), answering_for(own), Interrupt() as interrupt, Progress(quiet=as_json) as progress
+        ):
             result = plan(
                 loaded, catalog, options, compare=compare, compare_seconds=compare_time, progress=progress,
                 interrupt=interrupt,
             )
+        warn(result.warnings)
         try:
             if out is not None:
                 complain(f"written: {write_result(result, out)}")
@@ -100,20 +123,67 @@ def solve(
         raise typer.Exit(of_result(result))
 
 
+def _measure(loaded: Loaded, catalog: Catalog, as_json: bool) -> None:
+    """A dry run."""
+    from optimizer.design.sizing import dry_run
+    from optimizer.report.console import show
+    from optimizer.report.sizing import dry_run_page
+
+    with placed(loaded):
+        model = dry_run(loaded, catalog)
+    warn(model.warnings)
+    if as_json:
+        typer.echo(model.model_dump_json(by_alias=True, indent=2))
+    else:
+        show(dry_run_page(model), sys.stdout)
+
+
 @main.command(short_help="Check a workload without solving it.")
 def validate(file: File, sets: Sets = None) -> None:
     """Check a workload without solving it: schema, names, and whether any allowed hardware can serve it."""
     with guarded():
         from optimizer.catalog import load_catalog
-        from optimizer.design import sizes
+        from optimizer.design.sizing import dry_run
         from optimizer.report.console import show
         from optimizer.report.validation import summary
         from optimizer.workload import load_workload
 
         loaded, catalog = load_workload(file, sets or []), load_catalog()
         with placed(loaded):
-            size = sizes(loaded, catalog)
-        show(summary(loaded, size), sys.stdout)
+            model = dry_run(loaded, catalog)
+        warn(model.warnings)
+        show(summary(loaded, model.size), sys.stdout)
+
+
+@main.command(short_help="Begin a workload file from a shipped one.")
+def init(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Of the workload. NAME.yaml is written, over no file.")
+    ] = "workload",
+    preset: Annotated[
+        str, typer.Option(metavar="PRESET", help="What to begin from; `list` prints what there is.")
+    ] = "small",
+) -> None:
+    """Write a commented workload file to begin with. `tierplan init --preset list` shows what there is."""
+    with guarded():
+        from optimizer.report.console import show
+        from optimizer.report.validation import preset_table
+        from optimizer.workload.presets import presets, write_starter
+
+        if preset == "list":
+            show(preset_table(presets()), sys.stdout)
+        else:
+            complain(f"written: {write_starter(name, preset)}")
+
+
+@main.command(short_help="The JSON Schema of a workload file, for editors.")
+def schema() -> None:
+    """The JSON Schema (draft 2020-12) of a workload file: with it an editor checks while you type."""
+    with guarded():
+        from optimizer.catalog import load_catalog
+        from optimizer.report.editors import workload_schema
+
+        typer.echo(workload_schema(load_catalog()), nl=False)
 
 
 @main.command(short_help="What models hold, read and compute.")

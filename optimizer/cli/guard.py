@@ -6,14 +6,14 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
 
 from optimizer.cli.exit_codes import ExitCode
-from optimizer.errors import InputError
+from optimizer.errors import InputError, Problem, SolverFailure
 
 if TYPE_CHECKING:
     from optimizer.workload import Loaded
@@ -25,6 +25,12 @@ _LONGEST = 300
 def complain(text: str) -> None:
     """One message on stderr."""
     typer.echo(text, err=True)
+
+
+def warn(texts: Iterable[str]) -> None:
+    """What is worth knowing, and stops nothing."""
+    for text in texts:
+        complain(f"warning: {text}")
 
 
 @contextmanager
@@ -59,6 +65,19 @@ def placed(loaded: Loaded) -> Iterator[None]:
         yield
     except InputError as fault:
         raise type(fault)([loaded.document.placed(problem) for problem in fault.problems]) from None
+
+
+@contextmanager
+def answering_for(options: Mapping[str, object]) -> Iterator[None]:
+    """A solver that fails under options of the user's own is not our fault."""
+    try:
+        yield
+    except SolverFailure as fault:
+        if not options:
+            raise
+        names = ", ".join(f"{name}={value}" for name, value in options.items())
+        problem = Problem("", "", f"with --solver-option {names}: {fault}", "leave it out")
+        raise InputError(problem) from None
 
 
 def _code_of(fault: InputError) -> ExitCode:

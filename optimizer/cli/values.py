@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import typer
+
+_WHOLE, _DECIMAL = re.compile(r"[+-]?\d{1,18}"), re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_SHOWN = 60
 
 
 def gap(text: str | float) -> float:
@@ -30,6 +35,19 @@ def tokens(text: str | float) -> float:
     if not 1 <= value < 1e12:
         raise typer.BadParameter(f'"{text}" is not a context length: 1 token or more')
     return value
+
+
+def solver_option(text: str) -> tuple[str, bool | int | float | str]:
+    """`NAME=VALUE` of an option of the solver: a value is a flag, a number, or else a word."""
+    name, equals, value = text.partition("=")
+    name, value = name.strip(), value.strip()
+    if not equals or not name:
+        raise typer.BadParameter(f'"{text[:_SHOWN]}" is not NAME=VALUE, such as mip_heuristic_effort=0.1')
+    if value.lower() in ("true", "false"):
+        return name, value.lower() == "true"
+    if _WHOLE.fullmatch(value):
+        return name, int(value)
+    return name, float(value) if _DECIMAL.fullmatch(value) else value
 
 
 def _quantity(text: str | float, dimension: str, likely: str = "") -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from optimizer.catalog import Catalog, ModelCard, ModelOption
 from optimizer.errors import InputError, Problem
-from optimizer.instance import checks
+from optimizer.instance import checks, needs, small_tiers
 from optimizer.instance.assumptions import assumptions
 from optimizer.instance.deployment import Deployment, deployments
 from optimizer.instance.dominance import undominated
@@ -143,7 +143,11 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
             *assumptions(workload, catalog, [c.card for c in choices], deployed),
             *remarks.assumptions(workload, catalog),
         ),
-        warnings=remarks.warnings(workload, catalog),
+        warnings=(
+            *remarks.warnings(workload, catalog),
+            *needs.warnings(workload, catalog),
+            *small_tiers.warnings(workload, skus, builds),
+        ),
     )
     checks.feasible(instance, workload)
     return instance
@@ -256,6 +260,7 @@ def _choices(
                 f"classes of {name}",
                 f"no option of {name} is within a quality floor of {floor:g} pt",
                 "raise quality_floor, or allow unpublished options",
+                checks.users(workload, name),
             )
         )
     found = []
@@ -264,7 +269,8 @@ def _choices(
         if where:
             found.append(_Choice(card, option, where))
     if not found:
-        raise checks.Unmeetable(checks.no_shape(card, admissible, skus, catalog))
+        problems = checks.no_shape(card, admissible, skus, catalog)
+        raise checks.Unmeetable([replace(p, keys=checks.users(workload, name)) for p in problems])
     return found
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from optimizer.catalog import Catalog, ModelCard, ModelOption
 from optimizer.errors import InputError, Problem
 from optimizer.instance.deployment import most_servers
+from optimizer.instance.needs import some_named_option_runs
 from optimizer.instance.types import Instance, Role, Sku, Tier
 from optimizer.units import format_bytes
 from optimizer.workload import Workload
@@ -192,6 +193,7 @@ NAMES: tuple[Callable[[Workload, Catalog], Iterator[Problem]], ...] = (
     what_is_off_is_enabled,
     servers_have_memory,
     options_exist,
+    some_named_option_runs,
     contexts_fit_model,
     owned_hardware_counts,
     contracts_are_quoted,
@@ -205,6 +207,11 @@ def names(workload: Workload, catalog: Catalog) -> None:
         raise InputError(found)
 
 
+def users(workload: Workload, model: str) -> tuple[str, ...]:
+    """Where the file first asks for a model: the place of what is wrong with it as a whole."""
+    return next((("classes", name, "model") for name, c in workload.classes.items() if c.model == model), ())
+
+
 def some_instance_starts(instance: Instance, workload: Workload) -> Iterator[Problem]:
     """Every model has a pool on the allowed servers: its weights leave room for one context."""
     for model in instance.models:
@@ -215,6 +222,7 @@ def some_instance_starts(instance: Instance, workload: Workload) -> Iterator[Pro
                 f"classes of {model}",
                 f"no shape of {model} starts on {skus}: HBM is the limiting resource",
                 "allow servers with more HBM, or an option with smaller weights",
+                users(workload, model),
             )
 
 

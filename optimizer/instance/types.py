@@ -11,6 +11,8 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
+from optimizer.errors import Problem
+
 
 class Tier(StrEnum):
     """The storage tiers in the order contexts sink."""
@@ -422,7 +424,7 @@ class Instance:
     network_utilisation: float
     link_utilisation: float
     assumptions: tuple[Assumption, ...] = field(default=(), compare=False)
-    warnings: tuple[str, ...] = field(default=(), compare=False)
+    warnings: tuple[str | Problem, ...] = field(default=(), compare=False)
 
     def digest(self) -> str:
         """SHA-256 of everything that decides the answer."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from optimizer.design.result import Size
 from optimizer.report import words
-from optimizer.report.blocks import facts
+from optimizer.report.blocks import facts, table
 from optimizer.workload import Loaded
 
 
 def summary(loaded: Loaded, size: Size) -> RenderableType:
     """`OK`, the question, and the size of its model."""
     return Group(Text(f"{loaded.workload.name}: OK", style="bold"), facts(_lines(loaded, size)))
+
+
+def preset_table(presets: Mapping[str, str]) -> RenderableType:
+    """What a workload file can begin from, one line each."""
+    return table(("preset", "<what it asks"), presets.items())
 
 
 def _lines(loaded: Loaded, size: Size) -> Iterator[tuple[str, str]]:

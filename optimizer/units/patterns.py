@@ -16,7 +16,7 @@ _SOMETHING = "(?=[0.,_]*[1-9])"  # some digit before the exponent is no zero
 
 
 def pattern(dimension: str, *, least: float | None = None, above: float | None = None) -> str:
-    """The quantities of a dimension; `least` of 0 or more forbids a minus, `above` of 0 or more also a zero."""
+    """The quantities of a dimension; `least` >= 0 forbids a minus, `above` >= 0 also a zero."""
     positive = above is not None and above >= 0
     unsigned = positive or (least is not None and least >= 0)
     sign, money_sign = (r"\+?", r"\$\+?") if unsigned else ("[+-]?", r"(?:-\$|\$[+-]?)")

@@ -14,8 +14,8 @@ from optimizer.units import DIMENSIONS, UnitError, parse, pattern
 BOUNDS: list[dict[str, Any]] = [{}, {"least": 0.0}, {"above": 0.0}, {"least": 0.0, "above": 0.0}]
 NUMBERS = (
     *("1", "0", "2.5", ".5", "5.", "1,000", "12,345.67", "1,5", "1,00", "1_000", "1__0", "00", "0.0", "1e3"),
-    *("2.5e-3", "1E+2", "e3", "1e", "1.2.3", "+3", "-3", "--3", "", ".", "1,234,567", "1234,567", "0,001", "0_1"),
-    *("0e5", "٣", "1 2", "0x1", "1,2345"),
+    *("2.5e-3", "1E+2", "e3", "1e", "1.2.3", "+3", "-3", "--3", "", ".", "1,234,567", "1234,567", "0_1"),
+    *("0,001", "0e5", "٣", "1 2", "0x1", "1,2345"),
 )  # fmt: skip
 STRANGE = {"gb", "Gb", "$$", "x", "€"}
 ALL_SUFFIXES = sorted({suffix for table in DIMENSIONS.values() for suffix in table} | STRANGE)
