@@ -11,6 +11,7 @@ import pytest
 from optimizer.errors import InputError
 from optimizer.instance import CostLine
 from optimizer.instance.build import build
+from optimizer.instance.hardware import Market
 from optimizer.instance.money import DRAM_REFERENCE, NVME_REFERENCE, YEAR, Money
 from tests.instance.shipped import ALL_TIERS, CATALOG, built, refused, workload
 
@@ -118,7 +119,7 @@ def test_contract_is_all_in(ownership: str) -> None:
             continue
         names = [line.component for line in lent.cost]
         assert names[0] == ownership
-        assert not {"accelerator servers", "network"} & set(names)
+        assert not {"accelerator servers", "switch ports", "optics"} & set(names)
         dimms = next(
             p for p in CATALOG.server(own.server).populations if f"{p.count} x {p.dimm}" == own.dimms
         )
@@ -161,3 +162,53 @@ def test_contract_without_a_quote_is_refused(ownership: str) -> None:
     catalog = replace(CATALOG, devices=DEVICES.model_copy(update={"accelerators": gpus}))
     with pytest.raises(InputError, match=f"no {ownership} price of B300-SXM"):
         build(workload("tiny", f"economics.ownership={ownership}"), catalog)
+
+
+def test_a_lease_pays_a_quarter_of_each_term_at_its_start() -> None:
+    """Three years now and two more at the same price: $3.48 an hour of a B300, eight of them, at 9%."""
+    (machine, *_) = built("tiny", "economics.ownership=lease").builds
+    yearly = 3.48 * 8 * 8760
+    terms = [0.25 * n + 0.75 * sum(1.09**-year for year in range(1, n + 1)) for n in (3, 2)]
+    assert usd(machine.cost, "lease") == pytest.approx(yearly * (terms[0] + 1.09**-3 * terms[1]))
+
+
+def test_rent_is_paid_by_the_year() -> None:
+    (machine, *_) = built("tiny", "economics.ownership=rent").builds
+    assert usd(machine.cost, "rent") == pytest.approx(5.0 * 8 * 8760 * sum(1.09**-y for y in range(1, 6)))
+
+
+@pytest.mark.parametrize("ownership", ["lease", "rent"])
+def test_added_memory_pays_beside_a_contract(ownership: str) -> None:
+    """A machine with more DIMMs, drives or CXL costs more, by what these parts cost when all is bought."""
+    bought, hired = built(*ALL_TIERS), built(*ALL_TIERS, f"economics.ownership={ownership}")
+    for one, other in pairwise([b for b in bought.builds if b.sku == "HGX-B300-8"]):
+        lent = {b.id: b.usd for b in hired.builds}
+        assert one.usd != other.usd
+        assert lent[other.id] - lent[one.id] == pytest.approx(other.usd - one.usd)
+    assert hired.enclosures == bought.enclosures
+
+
+@pytest.mark.parametrize("ownership", ["lease", "rent"])
+def test_a_licence_is_paid_beside_a_contract_and_nothing_else_of_the_server_is(ownership: str) -> None:
+    lines = "{software-licence: on, management-network: on, pdus: on, liquid-cooling: on, freight: on}"
+    plain = built(*ALL_TIERS, f"economics.ownership={ownership}")
+    full = built(*ALL_TIERS, f"economics.ownership={ownership}", f"economics.lines={lines}")
+    licence = 4500 * 8 * sum(1.09**-y for y in range(1, 6))
+    for before, after in zip(plain.builds, full.builds, strict=True):
+        if before.sku is None:
+            continue
+        parts = usd(before.cost, "dram", "nvme")
+        watts = usd(before.cost, "space") / (195 * 12 / 1e3)  # watts x worth, of what is bought beside
+        assert usd(after.cost, "software licence") == pytest.approx(licence)
+        assert usd(after.cost, "freight") == pytest.approx(0.01 * parts)
+        assert usd(after.cost, "liquid cooling") == pytest.approx(10 * 12 / 1e3 * watts)
+        assert usd(after.cost, "management network", "pdus") == 0.0
+
+
+def test_all_in_power_is_on_no_bill() -> None:
+    """Utility power of the ownership table contains network and cooling: no bill reads it, or times PUE."""
+    gpus = tuple(a.model_copy(update={"all_in_power": None}) for a in DEVICES.accelerators)
+    catalog = replace(CATALOG, devices=DEVICES.model_copy(update={"accelerators": gpus}))
+    for more in ((), ("economics.space=owned-building",), ("economics.ownership=rent",)):
+        question = workload(*ALL_TIERS, *more)
+        assert Market(question, catalog).builds() == Market(question, CATALOG).builds()

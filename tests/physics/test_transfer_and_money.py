@@ -9,8 +9,10 @@ from optimizer.physics.money import (
     capital_recovery,
     discount,
     dollars_per_million_tokens,
+    financing,
     fleet_dollars_per_day,
     nodes_for,
+    renewed,
     residual,
 )
 from optimizer.physics.transfer import (
@@ -86,3 +88,30 @@ def test_residual_is_a_curve():
     assert residual(0.30, 36) == pytest.approx(0.30)
     assert residual(0.30, 60) == pytest.approx(0.134, abs=5e-4)
     assert residual(0.30, 0) == 1.0
+
+
+def test_a_renewed_contract_is_its_terms_one_after_the_other():
+    """Five years of three-year terms: three years now, and two years three years later, each 25% upfront."""
+    one = [25.0 * n + 75.0 * sum(1.09**-year for year in range(1, n + 1)) for n in (3, 2)]
+    assert renewed(100.0, 0.09, 5.0, 3.0, 0.25) == pytest.approx(one[0] + 1.09**-3 * one[1])
+    assert renewed(100.0, 0.09, 3.0, 3.0, 0.25) == pytest.approx(one[0])
+
+
+def test_a_contract_without_interest_costs_its_price():
+    for years, term, upfront in ((5.0, 3.0, 0.25), (1.0, 3.0, 0.25), (5.0, 1.0, 0.0), (2.5, 1.0, 1.0)):
+        assert renewed(100.0, 0.0, years, term, upfront) == pytest.approx(100.0 * years)
+
+
+def test_a_contract_paid_by_the_year_is_an_annuity():
+    """Nothing upfront: how long the terms are makes no difference. Something upfront is dearer."""
+    for term in (1.0, 3.0, 5.0, 7.0):
+        assert renewed(100.0, 0.09, 5.0, term, 0.0) == pytest.approx(100.0 * annuity(0.09, 5.0))
+    shares = [renewed(100.0, 0.09, 5.0, 3.0, share) for share in (0.0, 0.25, 1.0)]
+    assert shares == sorted(shares)
+    assert shares[0] < shares[2]
+
+
+def test_money_paid_early_costs_its_return():
+    assert financing(0.09, 1.0) == pytest.approx(0.09)
+    assert financing(0.09, 0.5) == pytest.approx(1.09**0.5 - 1)
+    assert (financing(0.09, 0.0), financing(0.0, 3.0)) == (0.0, 0.0)
