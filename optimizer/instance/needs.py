@@ -14,7 +14,7 @@ SHOWN = 6
 
 
 def some_named_option_runs(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
-    """Where `only` names the options of a model, one of them runs on an accelerator of the allowed servers."""
+    """Where `only` names options of a model, one of them runs on an accelerator of the allowed servers."""
     for model in workload.options:
         idle = list(_idle(workload, catalog, model))
         if idle and len(idle) == len(workload.options[model].only or ()):

@@ -251,6 +251,33 @@ CASES: dict[str, list[tuple[tuple[str, str], str]]] = {
             "(leave one of them out)",
         ),
     ],
+    "quantities_are_plausible": [
+        (
+            ("peak_rate: 20 req/s", "peak_rate: 1e12 req/s"),
+            "6:5 classes.chat.peak_rate: 1e+12 req/s is more than is planned with (1e+09) "
+            "(check the unit and the digits)",
+        ),
+        (
+            ("max_bytes: 8 TB", "max_bytes: 1e-3 B"),
+            "26:10 tiers.dram.max_bytes: 1e-12 GB is less than is planned with (1e-09) "
+            "(check the unit and the digits)",
+        ),
+        (
+            ("{min: 1, max: 8, owned: 2, supply: 6}", "{max: 100000000}"),
+            "23:18 hardware.servers.HGX-B300-8.max: 1e+08 is more than is planned with (1e+07) "
+            "(check the unit and the digits)",
+        ),
+        (
+            ("nvme: 0.5", "nvme: 1e-300"),
+            "31:67 limits.gpus.terms.nvme: 1e-300 is less than is planned with (1e-15) "
+            "(check the unit and the digits)",
+        ),
+        (
+            ("tiers:\n", "prices: {parts: {CMM-D-256: $1e20}}\ntiers:\n"),
+            "24:18 prices.parts.CMM-D-256: 1e+20 $ is more than is planned with (1e+15) "
+            "(check the unit and the digits)",
+        ),
+    ],
 }
 FLAT = [(name, change, message) for name, cases in CASES.items() for change, message in cases]
 

@@ -6,11 +6,11 @@ fault stands at the keys that would have to change.
 
 from optimizer.errors import Problem
 from optimizer.files import Document
-from optimizer.workload.checks import facility, money, traffic
+from optimizer.workload.checks import facility, money, sizes, traffic
 from optimizer.workload.checks.fault import Check, Fault
 from optimizer.workload.schema import Workload
 
-CHECKS: tuple[Check, ...] = (*traffic.CHECKS, *facility.CHECKS, *money.CHECKS)
+CHECKS: tuple[Check, ...] = (*traffic.CHECKS, *facility.CHECKS, *money.CHECKS, *sizes.CHECKS)
 
 __all__ = ["CHECKS", "Check", "Fault", "problems"]
 
