@@ -1,38 +1,18 @@
-"""Why: the limits that decide with what one more unit would save, and what stands in the way of a demand."""
+"""Why: the limits that decide, with what one more unit would save."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-from optimizer.design.result import Binding, Shortfall
+from optimizer.design.result import Binding
 from optimizer.formulation import LAWS, Law, Model
-from optimizer.instance import Instance
-from optimizer.solver import Compiled, Outcome, SolveOptions, elastic
+from optimizer.solver import Compiled, Outcome
 from optimizer.verify import Certificate
 
 LAW_OF: dict[str, Law] = {law.row: law for law in LAWS}
-AT_MOST = 10_000  # machines: more than any answer
 PRICELESS = 0.01  # USD: below a cent a price is rounding
 REACHED = 1e-6  # a row this close to its limit stands at it
-NEGOTIABLE = {
-    "power": "raise facility.power",
-    "rack_space": "raise facility.rack_units",
-    "budget": "raise facility.budget",
-    "supply": "raise hardware.servers.*.supply",
-    "server_maximum": "raise hardware.servers.*.max",
-    "server_minimum": "lower hardware.servers.*.min",
-    "ttft_attainment": "raise classes.*.slo.ttft, or lower attainment",
-    "tier_ceiling": "raise tiers.*.max_bytes",
-    "tier_floor": "lower tiers.*.min_bytes",
-    "user": "relax the row under limits",
-    "max_builds": "raise hardware.max_builds",
-    "spare_servers": "lower hardware.spares",
-}
-"""Row families a planner can give way on, and how."""
-AT_LEAST = {"ttft_attainment", "server_minimum", "tier_floor"}
-"""Row families written with both sides negated: a demand, not a limit."""
 BOOKKEEPING = {
     "route_hits",
     "contexts_only_sink",
@@ -77,7 +57,7 @@ def _bindings(
         activity = stated.get(row_name(constraint))
         if law is None or law.row in BOOKKEEPING or activity is None or lp.row_lower[i] == lp.row_upper[i]:
             continue
-        unit = _unit(model, constraint) / law.size
+        unit = row_unit(model, constraint) / law.size
         now, later = -float(priced.duals.row[i]) / unit, -float(relaxed.duals.row[i]) / unit
         reached = abs(activity.have - activity.need) <= REACHED * abs(activity.need)
         if reached and activity.need and max(abs(now), abs(later)) > PRICELESS:
@@ -93,38 +73,6 @@ def _bindings(
             )
 
 
-def _unit(model: Model, constraint: Any) -> float:
+def row_unit(model: Model, constraint: Any) -> float:
     """SI size of the unit a row is written in."""
     return model.units[constraint.parent_component().local_name][constraint.index()]
-
-
-def with_room_to_give(instance: Instance) -> Instance:
-    """The same demand without the bounds on counts that its limits imply: a limit can only be seen to be
-    too low where the counts may exceed it."""
-    builds = tuple(replace(b, maximum=AT_MOST) if b.sku else b for b in instance.builds)
-    return replace(instance, builds=builds)
-
-
-def shortfalls(model: Model, compiled: Compiled, options: SolveOptions) -> tuple[Shortfall, ...]:
-    """Have, need and the smallest fix of every conflict at once, on rows a planner can give way on."""
-    allowed = [i for i, c in enumerate(compiled.constraints) if c.parent_component().name in NEGOTIABLE]
-    found = []
-    for slack in elastic(compiled.lp, allowed, options):
-        constraint = compiled.constraints[slack.row]
-        family = constraint.parent_component().name
-        law = LAW_OF[family]
-        unit = _unit(model, constraint) / law.size
-        low, high = slack.have * unit, slack.need * unit
-        have, need = (
-            (-high, -low) if family in AT_LEAST or row_name(constraint).endswith(",min]") else (low, high)
-        )
-        found.append(
-            Shortfall(
-                row=row_name(constraint),
-                have=have,
-                need=need,
-                unit=law.unit,
-                fix=f"{NEGOTIABLE.get(family, 'relax this row')} by {slack.slack * unit:,.4g} {law.unit}",
-            )
-        )
-    return tuple(found)

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from optimizer.catalog import Catalog
 from optimizer.design.comparisons.compare import beside
-from optimizer.design.explain import bindings, shortfalls, with_room_to_give
+from optimizer.design.conflicts import conflicts, enough, refused, room_to_give
+from optimizer.design.explain import bindings
 from optimizer.design.render import costs_out, layout_out, tokens_out
 from optimizer.design.result import (
     AssumptionOut,
@@ -18,7 +19,6 @@ from optimizer.design.result import (
     ExactCheck,
     Result,
     Round,
-    Shortfall,
     Size,
 )
 from optimizer.design.rounds import Candidate, improve
@@ -61,21 +61,11 @@ def plan(
     try:
         instance = build(loaded.workload, catalog)
     except Unmeetable as unmeetable:
-        placed = [loaded.document.placed(p) for p in unmeetable.problems]
-        lacks = tuple(
-            Shortfall(
-                row=f"{p.where} {p.path}".strip(),
-                have=None,
-                need=None,
-                unit="",
-                fix=f"{p.message}; {p.remedy}",
-            )
-            for p in placed
-        )
+        lacks = refused(loaded, catalog, unmeetable, options)
         return _result(loaded, options, clock, status="infeasible", infeasible=lacks)
     best, rounds, failed = improve(instance, options, clock, progress=progress, interrupt=interrupt)
     if best is None:
-        return _without_layout(loaded, options, clock, failed, rounds)
+        return _without_layout(loaded, catalog, options, clock, failed, rounds)
     result = _with_layout(loaded, options, clock, best, rounds)
     if not compare or not best.certificate.passed:
         return result
@@ -98,20 +88,24 @@ def _size(compiled: Compiled) -> Size:
 
 
 def _without_layout(
-    loaded: Loaded, options: SolveOptions, clock: Clock, failed: tuple[Instance, Outcome], rounds: list[Round]
+    loaded: Loaded,
+    catalog: Catalog,
+    options: SolveOptions,
+    clock: Clock,
+    failed: tuple[Instance, Outcome],
+    rounds: list[Round],
 ) -> Result:
     """Infeasible, with a witness; or out of time before any layout was found."""
     instance, outcome = failed
     patient = replace(options, time_limit=max(PATIENCE, options.time_limit))
-    model = write(with_room_to_give(instance))
-    compiled = compile(model.pyomo)
+    model, compiled = room_to_give(instance)
     if outcome.status is Status.INFEASIBLE and is_infeasible(compiled.lp, patient):
         return _result(
             loaded,
             options,
             clock,
             status="infeasible",
-            infeasible=shortfalls(model, compiled, patient),
+            infeasible=enough(loaded, catalog, conflicts(model, compiled, patient), patient),
             rounds=rounds,
             size=_size(compiled),
         )

@@ -196,13 +196,15 @@ class Round(Strict):
 
 
 class Shortfall(Strict):
-    """What keeps a demand from being met, in the planner's own words."""
+    """What keeps a demand from being met, in the planner's own words. `sets` are the overrides (`--set`) that
+    apply the smallest fix; those of all conflicts together make the demand one that can be met."""
 
     row: str
     have: float | None
     need: float | None
     unit: str
     fix: str
+    sets: tuple[str, ...] = ()
 
 
 class Size(Strict):

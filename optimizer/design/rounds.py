@@ -42,6 +42,7 @@ def improve(
     options: SolveOptions,
     clock: Clock,
     *,
+    rounds: int = ROUNDS,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> tuple[Candidate | None, list[Round], tuple[Instance, Outcome]]:
@@ -49,11 +50,11 @@ def improve(
 
     Every round is safe by itself and its bound holds at its own touching points. A layout stays feasible
     when they move to it, so the next round starts from it and can only be cheaper; a round that is not
-    proven in time does not replace one that is.
+    proven in time does not replace one that is. At most `rounds` of them.
     """
     ready = _from_relaxation(margins.first_guess(instance), options, clock, interrupt)
     best: Candidate | None = None
-    rounds: list[Round] = []
+    done: list[Round] = []
     while True:
         began = clock.elapsed
         start = best.outcome.x if best else None
@@ -61,17 +62,17 @@ def improve(
             ready.compiled.lp,
             options,
             clock,
-            f"round {len(rounds) + 1}",
+            f"round {len(done) + 1}",
             owners=owners(ready.model, ready.compiled.variables),
             relaxed=ready.relaxed,
             start=start,
             progress=progress,
             interrupt=interrupt,
         )
-        rounds.append(_round(len(rounds) + 1, outcome, clock.elapsed - began))
+        done.append(_round(len(done) + 1, outcome, clock.elapsed - began))
         failed = (ready.model.instance, outcome)
         if outcome.x is None:
-            return best, rounds, failed
+            return best, done, failed
         candidate = settle(ready.model, ready.compiled, outcome, options, ready.relaxed)
         idle = best is not None and _saves_nothing(candidate, best)
         if best is None or _better(candidate, best):
@@ -79,11 +80,11 @@ def improve(
         instance, moved = margins.touching(candidate.model)
         settled = moved < margins.SETTLED
         no_time = clock.left < ANOTHER * (clock.elapsed - began)
-        if settled or idle or no_time or len(rounds) >= ROUNDS or outcome.status in UNFINISHED:
-            return best, rounds, failed
+        if settled or idle or no_time or len(done) >= rounds or outcome.status in UNFINISHED:
+            return best, done, failed
         before, ready = ready, _ready(instance, options, clock, interrupt)
         if ready.relaxed.objective > before.relaxed.objective * (1 - WORTH_A_ROUND):
-            return best, rounds, failed
+            return best, done, failed
 
 
 def _saves_nothing(candidate: Candidate, best: Candidate) -> bool:

@@ -1,7 +1,7 @@
 """One round of search: the integer program solved to the gap or the time left, watched.
 
-A small program is handed to HiGHS whole. A large one is opened first: LLMs couple only through the machines, so
-prices of the shared rows give one small program per LLM, their sum is a bound, and their integers a start
+A small program is handed to HiGHS whole. A large one is opened first: LLMs couple only through the machines,
+so prices of the shared rows give one small program per LLM, their sum is a bound, and their integers a start
 (`optimizer.solver.blocks`). What remains is a search near that start, and only then the whole.
 """
 
@@ -76,7 +76,7 @@ def search(
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> Outcome:
-    """Solve to the gap or the time left; the bound of the answer is one of `lp` itself, whichever way found it.
+    """Solve to the gap or the time left; the bound of the answer is one of `lp` itself, however it was found.
 
     `owners` names the LLM of each column (None: shared) and `relaxed` is the relaxation of `lp`: with both, a
     large program is opened by parts. `known_bound` is proven for `lp` elsewhere.

@@ -25,3 +25,5 @@ def _conflict(place: int, lack: Shortfall) -> Iterator[tuple[str, str]]:
     if lack.need is not None:
         yield "need", f"{words.number(lack.need)}{unit}"
     yield "fix", lack.fix
+    for override in lack.sets:
+        yield "", f'--set "{override}"'

@@ -2,7 +2,7 @@
 
 For prices y of the shared rows with the right signs, weak duality gives
 
-    min c·x  >=  y·b + sum over parts k of  min { (c_k - A_k'y)·x_k : x_k keeps the part's own rows, integer },
+    min c·x  >=  y·b + sum over parts k of  min { (c_k - A_k'y)·x_k : x_k integer, keeps the part's own rows },
 
 where b is the side of each row that its price points at. The right side is a bound for *every* such y; the
 duals of the linear relaxation are good ones. A part counts by its own proven bound, never by its solution.
@@ -121,6 +121,9 @@ def bound_by_parts(
     began, given_up = time.perf_counter(), threading.Event()
     x = np.full(blocks.lp.c.size, math.nan)
 
+    def stop() -> bool:
+        return given_up.is_set() or bool(interrupt and interrupt())
+
     def answer(part: Part) -> tuple[Part, Outcome | None]:
         left = options.time_limit - (time.perf_counter() - began)
         if left <= 0 or given_up.is_set():
@@ -128,7 +131,7 @@ def bound_by_parts(
         priced = replace(part.own, c=part.own.c - part.shared.T @ prices)
         own = replace(options, gap=options.gap / FINER, threads=1, time_limit=left)
         try:
-            return part, solve(priced, own, interrupt=lambda: given_up.is_set() or bool(interrupt and interrupt()))
+            return part, solve(priced, own, interrupt=stop)
         except SolverFailure:
             return part, None
 
@@ -145,7 +148,9 @@ def bound_by_parts(
     return Bound(total, x, time.perf_counter() - began)
 
 
-def _restricted(lp: LinearProgram, by_row: sparse.csr_array, rows: Numbers, columns: Numbers) -> LinearProgram:
+def _restricted(
+    lp: LinearProgram, by_row: sparse.csr_array, rows: Numbers, columns: Numbers
+) -> LinearProgram:
     """The program of some rows and columns, without offset."""
     return LinearProgram(
         c=lp.c[columns],

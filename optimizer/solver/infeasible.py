@@ -18,7 +18,7 @@ from scipy import sparse
 from optimizer.errors import SolverFailure
 from optimizer.solver.arrays import LinearProgram
 from optimizer.solver.highs import solve
-from optimizer.solver.linear import relaxation
+from optimizer.solver.linear import relaxation, row_scales
 from optimizer.solver.options import SolveOptions
 from optimizer.solver.outcome import Outcome, Status
 
@@ -96,7 +96,7 @@ def _with_slacks(lp: LinearProgram, rows: NDArray[np.int64]) -> _Elastic:
     low, high = rows[np.isfinite(lp.row_lower[rows])], rows[np.isfinite(lp.row_upper[rows])]
     where = np.concatenate([low, high])
     signs = np.concatenate([np.ones(len(low)), -np.ones(len(high))])
-    scales = _row_scales(lp)[where]
+    scales = row_scales(lp)[where]
     count, width = len(where), len(lp.c)
     slack_columns = sparse.coo_array((signs, (where, np.arange(count))), shape=(len(lp.row_names), count))
     program = LinearProgram(
@@ -112,16 +112,6 @@ def _with_slacks(lp: LinearProgram, rows: NDArray[np.int64]) -> _Elastic:
         col_names=[*lp.col_names, *(f"slack[{lp.row_names[row]}]" for row in where)],
     )
     return _Elastic(program, where, signs, scales)
-
-
-def _row_scales(lp: LinearProgram) -> Floats:
-    """The size of a row in its own units: its sides, or its largest coefficient when they are 0."""
-    sides = np.maximum(
-        *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (lp.row_lower, lp.row_upper))
-    )
-    largest = abs(lp.A).max(axis=1).toarray().ravel() if lp.A.nnz else np.zeros(len(sides))
-    scales = np.where(sides > 0, sides, largest)
-    return np.where(scales > 0, scales, 1.0)
 
 
 def _slacks(lp: LinearProgram, widened: _Elastic, outcome: Outcome) -> list[Slack]:

@@ -20,6 +20,18 @@ from optimizer.solver.outcome import Duals, Outcome, Status
 Floats = NDArray[np.float64]
 Settings = Mapping[str, OptionValue]
 
+SMALL_WAYS: tuple[Settings, ...] = (
+    {"solver": "simplex"},
+    {"solver": "simplex", "presolve": "off"},
+    {"solver": "ipx"},
+    {"solver": "simplex", "simplex_strategy": 4},
+    {"solver": "ipx", "presolve": "off"},
+)
+"""Usual first. An infeasible program with rows of very different sizes can leave dual simplex undecided."""
+LARGE_WAYS = (SMALL_WAYS[2], *(way for way in SMALL_WAYS if way != SMALL_WAYS[2]))
+
+EDGE = 1e-7
+"""By how much rows give way, relative to their scale, where no way can tell feasible from infeasible."""
 TIGHTEST = 1e-10
 """The least feasibility tolerance HiGHS accepts."""
 
@@ -27,16 +39,40 @@ TIGHTEST = 1e-10
 def relaxation(lp: LinearProgram, options: SolveOptions, *, interrupt: Interrupt | None = None) -> Outcome:
     """The LP without integrality, with prices: simplex when small, interior point and crossover when large.
 
-    An undecided end is tried once more by simplex without presolve, and the notes say so.
+    An undecided end is tried in other ways, at last with rows eased by a hair: a program that stands on the
+    edge of feasibility has no other answer. The notes say so. SolverFailure when nothing decides.
     """
     lp = relaxed(lp)
-    usual: Settings = {"solver": "ipx" if lp.is_large else "simplex"}
-    careful: Settings = {"solver": "simplex", "presolve": "off"}
-    try:
-        return _solve(lp, options, usual, interrupt)
-    except SolverFailure as failure:
-        outcome = _solve(lp, options, careful, interrupt)
-        return replace(outcome, notes=(f"solved again by simplex without presolve: {failure}",))
+    notes: list[str] = []
+    ways = LARGE_WAYS if lp.is_large else SMALL_WAYS
+    for loose in (0.0, EDGE):
+        program = loosened(lp, loose) if loose else lp
+        for way in ways:
+            described = ", ".join(f"{name} {value}" for name, value in way.items())
+            described += f", rows loosened by {loose:g} of their scale" if loose else ""
+            try:
+                outcome = _solve(program, options, way, interrupt)
+            except SolverFailure as failure:
+                notes.append(f"{described}: {failure}")
+                continue
+            return replace(outcome, notes=(*notes, f"solved by {described}") if notes else ())
+    raise SolverFailure("the relaxation was not solved: " + "; ".join(notes))
+
+
+def loosened(lp: LinearProgram, share: float) -> LinearProgram:
+    """Every row eased by a share of its scale: a relaxation, so that its optimum is a bound still."""
+    give = share * row_scales(lp)
+    return replace(lp, row_lower=lp.row_lower - give, row_upper=lp.row_upper + give)
+
+
+def row_scales(lp: LinearProgram) -> Floats:
+    """The size of a row in its own units: its sides, or its largest coefficient when they are 0."""
+    sides = np.maximum(
+        *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (lp.row_lower, lp.row_upper))
+    )
+    largest = abs(lp.A).max(axis=1).toarray().ravel() if lp.A.nnz else np.zeros(len(sides))
+    scales = np.where(sides > 0, sides, largest)
+    return np.where(scales > 0, scales, 1.0)
 
 
 def fixed_lp(lp: LinearProgram, x: Floats, options: SolveOptions, tolerance: float = TIGHTEST) -> Outcome:

@@ -16,15 +16,14 @@ from optimizer.design.comparisons.nearby import known, nearby
 from optimizer.design.comparisons.questions import BASELINE, HIGH, LOW, Question, questions, without
 from optimizer.design.comparisons.result import Comparisons, ErrorBand, Factor, Neighbour
 from optimizer.design.comparisons.stated import Answer, found, same, unsearched
-from optimizer.design.explain import shortfalls, with_room_to_give
+from optimizer.design.conflicts import conflicts, room_to_give
 from optimizer.design.result import Shortfall
 from optimizer.design.rounds import Candidate
 from optimizer.design.search import Clock, Interrupt, Progress
 from optimizer.errors import InputError, SolverFailure
-from optimizer.formulation import write
 from optimizer.instance import Instance, Tier
 from optimizer.instance.build import build
-from optimizer.solver import SolveOptions, Status, compile, is_infeasible
+from optimizer.solver import SolveOptions, Status, is_infeasible
 from optimizer.workload import Workload
 
 GAP = 0.01  # no comparison is asked for a smaller gap than this
@@ -141,15 +140,16 @@ def _infeasible(
 ) -> Neighbour:
     """Infeasible with a witness, as the answer itself would be; without one, no layout in time."""
     patient = replace(options, time_limit=max(PATIENCE, clock.left))
-    model = write(with_room_to_give(instance))
-    compiled = compile(model.pyomo)
+    model, compiled = room_to_give(instance)
     if not is_infeasible(compiled.lp, patient):
         return unsearched(question, "limit", UNPROVEN, notes=change.notes)
-    reasons = [_short(s) for s in shortfalls(model, compiled, patient)]
+    reasons = [_short(s) for s in conflicts(model, compiled, patient)]
     return unsearched(question, "infeasible", *reasons, notes=change.notes)
 
 
 def _short(lack: Shortfall) -> str:
+    if lack.have is None or lack.need is None:
+        return f"{lack.row}: {lack.fix}"
     return f"{lack.row}: have {lack.have:,.4g}, need {lack.need:,.4g} {lack.unit}; {lack.fix}"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.design import margins
-from optimizer.design.rounds import UNFINISHED, Candidate, settle
+from optimizer.design.rounds import ROUNDS, UNFINISHED, WORTH_A_ROUND, Candidate, settle
 from optimizer.design.search import Clock, Interrupt, Progress, search
 from optimizer.formulation import Model, write
 from optimizer.formulation.owners import owners
@@ -80,11 +80,13 @@ def nearby(
     """Rounds as those of the answer, from its touching points, until they settle or time is up."""
     instance = margins.first_guess(instance).with_slopes(answer.stores, answer.pools)
     best: Candidate | None = None
-    while True:
+    outcome: Outcome | None = None
+    for _ in range(ROUNDS):
         began = clock.elapsed
         ready = _ready(instance, options, clock, interrupt)
+        outcome = ready.relaxed
         if ready.relaxed.x is None:
-            return Found(best, best.outcome if best else ready.relaxed)
+            break
         in_time = replace(clock, limit=max(0.0, clock.limit - ready.seconds))  # judging takes about as long
         outcome = search(
             ready.compiled.lp,
@@ -98,14 +100,20 @@ def nearby(
             interrupt=interrupt,
         )
         if outcome.x is None:
-            return Found(best, best.outcome if best else outcome)
-        candidate = settle(ready.model, ready.compiled, outcome, options, ready.relaxed)
-        if best is None or candidate.layout.objective_usd < best.layout.objective_usd:
+            break
+        before, candidate = best, settle(ready.model, ready.compiled, outcome, options, ready.relaxed)
+        if before is None or candidate.layout.objective_usd < before.layout.objective_usd:
             best = candidate
         instance, moved = margins.touching(candidate.model)
+        idle = before is not None and _saved(before, candidate) < WORTH_A_ROUND
         no_time = clock.left < clock.elapsed - began
-        if moved < margins.SETTLED or no_time or outcome.status in UNFINISHED:
-            return Found(best, best.outcome)
+        if moved < margins.SETTLED or idle or no_time or outcome.status in UNFINISHED:
+            break
+    return Found(best, best.outcome if best else outcome)
+
+
+def _saved(before: Candidate, after: Candidate) -> float:
+    return 1 - after.layout.objective_usd / before.layout.objective_usd
 
 
 def _ready(instance: Instance, options: SolveOptions, clock: Clock, interrupt: Interrupt | None) -> _Ready:
