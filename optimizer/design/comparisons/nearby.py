@@ -80,13 +80,12 @@ def nearby(
     """Rounds as those of the answer, from its touching points, until they settle or time is up."""
     instance = margins.first_guess(instance).with_slopes(answer.stores, answer.pools)
     best: Candidate | None = None
-    outcome: Outcome | None = None
-    for _ in range(ROUNDS):
-        began = clock.elapsed
+    left = ROUNDS
+    while True:
+        began, left = clock.elapsed, left - 1
         ready = _ready(instance, options, clock, interrupt)
-        outcome = ready.relaxed
         if ready.relaxed.x is None:
-            break
+            return Found(best, best.outcome if best else ready.relaxed)
         in_time = replace(clock, limit=max(0.0, clock.limit - ready.seconds))  # judging takes about as long
         outcome = search(
             ready.compiled.lp,
@@ -100,20 +99,19 @@ def nearby(
             interrupt=interrupt,
         )
         if outcome.x is None:
-            break
-        before, candidate = best, settle(ready.model, ready.compiled, outcome, options, ready.relaxed)
-        if before is None or candidate.layout.objective_usd < before.layout.objective_usd:
+            return Found(best, best.outcome if best else outcome)
+        candidate = settle(ready.model, ready.compiled, outcome, options, ready.relaxed)
+        idle = best is not None and not _cheaper(candidate, best, WORTH_A_ROUND)
+        if best is None or _cheaper(candidate, best):
             best = candidate
         instance, moved = margins.touching(candidate.model)
-        idle = before is not None and _saved(before, candidate) < WORTH_A_ROUND
-        no_time = clock.left < clock.elapsed - began
-        if moved < margins.SETTLED or idle or no_time or outcome.status in UNFINISHED:
-            break
-    return Found(best, best.outcome if best else outcome)
+        done = idle or not left or moved < margins.SETTLED or outcome.status in UNFINISHED
+        if done or clock.left < clock.elapsed - began:
+            return Found(best, best.outcome)
 
 
-def _saved(before: Candidate, after: Candidate) -> float:
-    return 1 - after.layout.objective_usd / before.layout.objective_usd
+def _cheaper(this: Candidate, that: Candidate, by: float = 0.0) -> bool:
+    return this.layout.objective_usd < that.layout.objective_usd * (1 - by)
 
 
 def _ready(instance: Instance, options: SolveOptions, clock: Clock, interrupt: Interrupt | None) -> _Ready:
