@@ -17,8 +17,8 @@ def warned(*sets: str) -> list[str]:
 def test_c6_a_lower_tier_smaller_than_the_one_above_is_warned_about() -> None:
     """C6 (LMCache 1109, dynamo 6506): 1 TB of flash below 2 TB of DRAM, write-through: it never helps."""
     (text,) = warned(LARGE_DRAM, SMALL_FLASH)
-    assert "nvme may have 1" in text
-    assert "dram has at least 2" in text
+    for words in ("nvme", "1.00 TB", "dram", "2.00 TB"):
+        assert words in text
 
 
 def test_c6_the_result_carries_the_warning() -> None:
