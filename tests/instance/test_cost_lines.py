@@ -202,6 +202,25 @@ def test_what_a_contract_contains_is_no_assumption(more: str, there: bool) -> No
     assert any("optics" in a.name for a in found.assumptions) is there
 
 
+@pytest.mark.parametrize(("contained", "ownership", "paid"), [
+    (True, "purchase", 300.0), (True, "rent", 0.0), (True, "lease", 0.0), (False, "rent", 300.0),
+])  # fmt: skip
+def test_a_planners_card_is_paid_by_server_unless_a_contract_contains_it(
+    contained: bool, ownership: str, paid: float
+) -> None:
+    """Three porters a server at $100, of a card of the planner's own; of bought nodes in any case."""
+    price = LINES["racks"].price.model_copy(update={"low": 100.0, "base": 100.0, "high": 100.0})
+    porters = CostCard(
+        id="porters", what="people who carry", per=Per.SERVER, paid=Paid.ONCE, price=price, count=3,
+        in_contract=contained, enabled=True,
+    )  # fmt: skip
+    lines = (*CATALOG.devices.cost_lines, porters)
+    catalog = replace(CATALOG, devices=CATALOG.devices.model_copy(update={"cost_lines": lines}))
+    found = Market(workload(*ALL_TIERS, f"economics.ownership={ownership}"), catalog).builds()
+    assert {usd(b.cost).get("porters", 0.0) for b in found if b.sku} == {paid}
+    assert {usd(b.cost).get("porters", 0.0) for b in found if not b.sku} == {300.0}
+
+
 # ---- what is refused ------------------------------------------------------------------------------------
 
 
