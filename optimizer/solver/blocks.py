@@ -2,7 +2,7 @@
 
 For prices y of the shared rows with the right signs, weak duality gives
 
-    min c·x  >=  y·b + sum over parts k of  min { (c_k - A_k'y)·x_k : x_k integer, keeps the part's own rows },
+    min c·x  >=  y·b + sum over parts k of  min { (c_k - A_k'y)·x_k : x_k integer, keeps k's own rows },
 
 where b is the side of each row that its price points at. The right side is a bound for *every* such y; the
 duals of the linear relaxation are good ones. A part counts by its own proven bound, never by its solution.
