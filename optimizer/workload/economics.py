@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from pydantic import Field, PlainSerializer, PlainValidator
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
 from optimizer.units import Strict, quantity
-from optimizer.units.amounts import EXAMPLES, Amount, parse_amount
+from optimizer.units.amounts import AMOUNTS, EXAMPLES, Amount, parse_amount
 from optimizer.units.quantities import UnitError
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ def _said(choice: LineChoice) -> list[object]:
 if TYPE_CHECKING:
     Choice = LineChoice
 else:
-    Choice = Annotated[LineChoice, PlainValidator(_line), PlainSerializer(_said)]
+    Choice = Annotated[
+        LineChoice, PlainValidator(_line), PlainSerializer(_said),
+        WithJsonSchema({"switch": ["on", "off"], "dimensions": list(AMOUNTS)}),
+    ]  # fmt: skip
 
 
 class Economics(Strict):

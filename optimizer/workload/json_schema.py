@@ -88,6 +88,9 @@ def _with_quantities(node: Any, made: dict[str, Any]) -> Any:
         name = "-".join(["quantity", *" ".join(words).split()])
         made[name] = _definition(dimension, bounds)
         return {"$ref": f"#/$defs/{name}"}
+    if isinstance(switch := node.get("switch"), list):  # a line of costs
+        forms = [_with_quantities({"dimension": name, "ge": 0}, made) for name in node["dimensions"]]
+        return {"anyOf": [{"type": "boolean"}, {"enum": switch}, *forms]}
     return {key: _with_quantities(value, made) for key, value in node.items()}
 
 

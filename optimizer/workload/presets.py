@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from optimizer.errors import InputError, Problem
-from optimizer.files import alike, data_path, read_text_yaml, read_yaml, shortened
+from optimizer.files import alike, data_path, read_yaml, shortened
+from optimizer.files.scalars import plain
 
 USUAL = "small"
 """The preset where none is named."""
@@ -47,7 +48,7 @@ def starter(preset: str, name: str, file: str) -> str:
 
 def _as_text(name: str) -> str:
     """The name as YAML that is text: `2030` and `null` need quotes."""
-    return name if read_text_yaml(name, "name").data == name else json.dumps(name)
+    return name if plain(name) == name else json.dumps(name)
 
 
 def write_starter(target: str, preset: str = USUAL) -> Path:
