@@ -23,8 +23,9 @@ from optimizer.solver import Compiled, Outcome, SolveOptions, compile, relaxatio
 
 Floats = NDArray[np.float64]
 IN_USE = 1e-6  # instances: less of a pool in the relaxation is rounding
-BRIEF = 0.1  # of the seconds left go to each first layout at most
-LEAST = 0.5  # seconds of a solve when there are none left
+BRIEF = 0.25  # of the seconds left go to each first layout at most; it usually takes half a second
+LEAST = 2.0  # seconds for it when there are hardly any left: a layout is worth more than punctuality
+JUDGING = 0.3  # what judging a layout takes of the seconds that writing and relaxing its model took
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def nearby(
         ready = _ready(instance, options, clock, interrupt)
         if ready.relaxed.x is None:
             return Found(best, best.outcome if best else ready.relaxed)
-        in_time = replace(clock, limit=max(0.0, clock.limit - ready.seconds))  # judging takes about as long
+        in_time = replace(clock, limit=max(0.0, clock.limit - JUDGING * ready.seconds))
         outcome = search(
             ready.compiled.lp,
             options,
