@@ -11,7 +11,7 @@ from optimizer.formulation.model import Model
 def owners(model: Model, variables: Iterable[Any]) -> list[str | None]:
     """The LLM each variable belongs to; None for machines and what several LLMs share.
 
-    A family that is not listed here is shared: that is always safe, since fewer columns are then priced apart.
+    A family that is not listed here is shared: that is safe, since fewer columns are then priced apart.
     """
     owner = _owners(model)
     found = []

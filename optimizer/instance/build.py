@@ -149,7 +149,7 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
             *small_tiers.warnings(workload, skus, builds),
         ),
     )
-    checks.feasible(instance, workload)
+    checks.feasible(instance, workload, deployed)
     return instance
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from optimizer.catalog import Catalog, ModelCard, ModelOption
 from optimizer.errors import InputError, Problem
-from optimizer.instance.deployment import most_servers
+from optimizer.instance.deployment import Deployment, most_servers
 from optimizer.instance.needs import some_named_option_runs
 from optimizer.instance.types import Instance, Role, Sku, Tier
 from optimizer.units import format_bytes
@@ -212,7 +212,9 @@ def users(workload: Workload, model: str) -> tuple[str, ...]:
     return next((("classes", name, "model") for name, c in workload.classes.items() if c.model == model), ())
 
 
-def some_instance_starts(instance: Instance, workload: Workload) -> Iterator[Problem]:
+def some_instance_starts(
+    instance: Instance, workload: Workload, deployed: list[Deployment]
+) -> Iterator[Problem]:
     """Every model has a pool on the allowed servers: its weights leave room for one context."""
     for model in instance.models:
         if not any(p.model == model for p in instance.pools):
@@ -266,13 +268,36 @@ def prefix_tiers(workload: Workload, offered: set[Tier]) -> None:
         raise InputError(found)
 
 
-def every_bucket_decodes(instance: Instance, workload: Workload) -> Iterator[Problem]:
-    """Some pool meets each bucket's TPOT and holds its longest request."""
+def running_fits_hbm(
+    instance: Instance, workload: Workload, deployed: list[Deployment]
+) -> Iterator[Problem]:
+    """A running request lives in the HBM of one rank: no TPOT and no DRAM helps where none is large."""
+    longest = {b.cls: b for b in sorted(instance.buckets, key=lambda b: b.tokens)}
+    for b in longest.values():
+        ranks = [(d.running(b.tokens), d.rank_room, d) for d in deployed if d.card.id == b.model]
+        starts = any(p.model == b.model for p in instance.pools)  # some_instance_starts says so where not
+        if not starts or any(need <= have for need, have, _ in ranks):
+            continue
+        need, have, d = min(ranks, key=lambda rank: rank[0] / max(rank[1], 1.0))
+        message = (
+            f"a running request of {b.tokens:,.0f} tokens of {b.model} takes {format_bytes(need)} of HBM on "
+            f"one rank, and the roomiest ({d.id}) has {format_bytes(max(have, 0.0))}"
+        )
+        remedy = "shorten the context, or allow servers with more HBM"
+        yield Problem("", f"classes.{b.cls}.contexts", message, remedy, users(workload, b.model))
+
+
+def every_bucket_decodes(
+    instance: Instance, workload: Workload, deployed: list[Deployment]
+) -> Iterator[Problem]:
+    """Some pool meets each bucket's TPOT."""
     decoded = {d.bucket for d in instance.decodes}
     classes = {c.id: c for c in instance.classes}
     for b in instance.buckets:
         if b.id in decoded or not any(p.model == b.model for p in instance.pools):
             continue
+        if not any(d.running(b.tokens) <= d.rank_room for d in deployed if d.card.id == b.model):
+            continue  # too long for any rank: running_fits_hbm says so
         tpot = classes[b.cls].tpot
         fastest = min(
             (
@@ -294,7 +319,9 @@ def every_bucket_decodes(instance: Instance, workload: Workload) -> Iterator[Pro
         )
 
 
-def ttft_reachable(instance: Instance, workload: Workload) -> Iterator[Problem]:
+def ttft_reachable(
+    instance: Instance, workload: Workload, deployed: list[Deployment]
+) -> Iterator[Problem]:
     """The best conceivable mix of paths meets the attainment: hits and first requests in time."""
     for cls in instance.classes:
         best: dict[str, float] = {}
@@ -315,7 +342,9 @@ def ttft_reachable(instance: Instance, workload: Workload) -> Iterator[Problem]:
             )
 
 
-def floors_are_on_offer(instance: Instance, workload: Workload) -> Iterator[Problem]:
+def floors_are_on_offer(
+    instance: Instance, workload: Workload, deployed: list[Deployment]
+) -> Iterator[Problem]:
     """A tier the planner insists on can be bought."""
     offered = {
         "dram": any(b.dram_bytes for b in instance.builds if b.sku),
@@ -332,7 +361,9 @@ def floors_are_on_offer(instance: Instance, workload: Workload) -> Iterator[Prob
             yield Problem("", ".".join(keys), message, "smallest fix: offer it under hardware", keys)
 
 
-def user_floors_are_on_offer(instance: Instance, workload: Workload) -> Iterator[Problem]:
+def user_floors_are_on_offer(
+    instance: Instance, workload: Workload, deployed: list[Deployment]
+) -> Iterator[Problem]:
     """A row of the planner's own that asks for something asks for what can be bought."""
     names = {n for s in instance.skus for n in (f"servers.{s.id}", f"accelerators.{s.id}")}
     names |= {f"accelerators.{s.accelerator}" for s in instance.skus} | {
@@ -359,10 +390,11 @@ def user_floors_are_on_offer(instance: Instance, workload: Workload) -> Iterator
             yield Problem("", ".".join(keys), message, "smallest fix: offer it under hardware", keys)
 
 
-FEASIBLE: tuple[Callable[[Instance, Workload], Iterator[Problem]], ...] = (
+FEASIBLE: tuple[Callable[[Instance, Workload, list[Deployment]], Iterator[Problem]], ...] = (
     floors_are_on_offer,
     user_floors_are_on_offer,
     some_instance_starts,
+    running_fits_hbm,
     every_bucket_decodes,
     ttft_reachable,
 )
@@ -372,7 +404,7 @@ class Unmeetable(InputError):
     """A demand that no allowed hardware meets, found before solving."""
 
 
-def feasible(instance: Instance, workload: Workload) -> None:
+def feasible(instance: Instance, workload: Workload, deployed: list[Deployment]) -> None:
     """Run every pre-check of demand; raise Unmeetable with all conflicts, names and numbers."""
-    if found := [problem for check in FEASIBLE for problem in check(instance, workload)]:
+    if found := [problem for check in FEASIBLE for problem in check(instance, workload, deployed)]:
         raise Unmeetable(found)

@@ -109,6 +109,16 @@ class Deployment:
         )
         return rank * self.gpus
 
+    @property
+    def one_rank(self) -> float:
+        """The part of an instance's room that one request can use: one attention-DP rank of many."""
+        return self.tp / self.gpus
+
+    @cached_property
+    def rank_room(self) -> float:
+        """HBM bytes left for KV on the ranks that one request runs on, where nothing is prefilled."""
+        return self.room(prefills=False) * self.one_rank
+
     def running(self, tokens: float) -> float:
         """HBM bytes of one running sequence over the ranks it lies on, graphs and index logits included."""
         kv = running_bytes(

@@ -180,7 +180,10 @@ def paths(d: Deployment, pool: Pool, work: list[Job], roads: Roads) -> tuple[Poo
     """The paths of one pool, and the pool with its longest job (seconds on one rank)."""
     if pool.role is Role.DECODE:
         return pool, []
-    walls = {job: d.wall(job.flops, job.new, pool.prefill_share) for job in work}
+    fits = [job for job in work if d.idle(job.total) <= pool.room * d.one_rank]  # one request, one rank
+    walls = {job: d.wall(job.flops, job.new, pool.prefill_share) for job in fits}
+    if not walls:
+        return pool, []
     if pool.lane == "short":
         cut = lane_cut(walls, pool.design_load)
         if cut == max(walls.values()):

@@ -21,14 +21,14 @@ def iterations(classes: Iterable[TrafficClass], accepted: float) -> list[float]:
 def pools(d: Deployment, classes: list[TrafficClass], buckets: list[Bucket], grid: Grid) -> Iterator[Pool]:
     """Every pool of one deployment worth a column; `longest_job` is set once its jobs are known."""
     shortest = min(b.tokens for b in buckets)
-    if (room := d.room(prefills=True)) > d.running(shortest):
+    if (room := d.room(prefills=True)) * d.one_rank > d.idle(shortest):
         for lane in ("short", "long") if grid.lanes == 2 else ("all",):
             yield _pool(d, Role.PREFILL, lane, 0.0, 1.0, room, 0.0, 0.0, grid)
     for seconds in iterations(classes, d.card.speculation.accepted_per_step):
         roles = [(Role.DECODE, 0.0), *([(Role.MIXED, grid.mixed_share)] if grid.mixed_share else [])]
         for role, share in roles:
             room = d.room(prefills=role is Role.MIXED)
-            if room <= d.running(shortest):
+            if room * d.one_rank <= d.running(shortest):
                 continue
             batch = d.batch(room, shortest, seconds * (1 - share))
             weights = d.weights_seconds(batch, everything=share > 0)
@@ -92,8 +92,8 @@ def decodes(
     accepted = d.card.speculation.accepted_per_step
     for b in buckets:
         cls = classes[b.cls]
-        rank_room = pool.room * d.tp / d.gpus
-        if pool.iteration > cls.tpot * accepted * (1 + 1e-12) or d.running(b.tokens) > rank_room:
+        too_long = d.running(b.tokens) > pool.room * d.one_rank
+        if pool.iteration > cls.tpot * accepted * (1 + 1e-12) or too_long:
             continue
         context = b.tokens - cls.output_tokens / 2
         if not d.decodes_one(context, pool.iteration * (1 - pool.prefill_share)):

@@ -135,14 +135,12 @@ def test_c9_long_contexts_do_not_slip_into_dram_beside_short_ones() -> None:
     assert any("200,000 tokens" in why.fix for why in refused.infeasible)
 
 
-@pytest.mark.xfail(strict=True, reason="every_bucket_decodes blames the TPOT where the rank's room is short")
 def test_c9_names_hbm_where_one_length_is_too_long() -> None:
     """C9 (LMCache 1372): and the limit to be named is HBM: no TPOT would help."""
     refused = planned(*K2, *PATIENT, SOME_TOO_LONG, catalog=small_hbm(64e9))
     assert any("HBM" in why.fix for why in refused.infeasible)
 
 
-@pytest.mark.xfail(strict=True, reason="a prefill pool is admitted by its instance's room, not by its rank's")
 def test_c9_a_prefill_rank_holds_its_request_too() -> None:
     """C9 (LMCache 1372): 38 GB cannot be prefilled on a rank of 8, to be decoded elsewhere."""
     instance = built(

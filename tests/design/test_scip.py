@@ -1,8 +1,8 @@
 """Slow: SCIP on the very programs behind the shipped answers. It shares nothing with HiGHS but the arrays.
 
 Two solvers agree when neither refutes the other: SCIP takes our layout as a solution in its own arithmetic,
-finds none below the bound we printed, and proves no bound above what our layout costs. Where it finishes alone,
-without our layout to begin from, the two optima lie within both gaps.
+finds none below the bound we printed, and proves no bound above what our layout costs. Where it finishes
+alone, without our layout to begin from, the two optima lie within both gaps.
 """
 
 from __future__ import annotations

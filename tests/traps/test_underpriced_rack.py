@@ -71,7 +71,6 @@ def test_shipped_result_says_that_the_choice_flips_inside_the_band() -> None:
     assert any("flips" in (text := str(w)) and RACK in text and HGX in text for w in planned(*V4).warnings)
 
 
-@pytest.mark.xfail(strict=True, reason="at base prices a GPU of the rack is 9% cheaper than one of HGX-B200")
 def test_shipped_prices_keep_the_order_of_the_table() -> None:
     """GB200 above B200, as published."""
     assert not list(out_of_order(tuple(hour(SHIPPED).values())))
