@@ -88,7 +88,7 @@ def _forced(workload: Workload, catalog: Catalog, tiers: Iterable[Tier]) -> tupl
             if choice.min and catalog.server(name).kind == NODES.get(tier):
                 found.append(("hardware", "servers", name, "min"))
     return tuple(
-        Problem("", ".".join(keys), f"the workload insists on some {keys[1]}", "lower it to 0", keys)
+        Problem("", ".".join(keys), f"the workload insists on some {keys[-2]}", "lower it to 0", keys)
         for keys in found
     )
 

@@ -29,7 +29,7 @@ from optimizer.workload import Workload
 GAP = 0.01  # no comparison is asked for a smaller gap than this
 LEAST = 1.0  # seconds: with less there is nothing to search
 PATIENCE = 5.0  # seconds at least for the reasons of what cannot be met
-STOPPED = "interrupted before it was searched"
+STOPPED = "interrupted before it was answered"
 UNPROVEN = "no layout was found, and no proof that there is none"
 LATE = "the time for comparisons was up before it was searched"
 
@@ -125,7 +125,7 @@ def _searched(question: Question, watch: _Watch, clock: Clock) -> Neighbour:
         return unsearched(question, "infeasible", *_said(error), notes=change.notes)
     try:
         got = nearby(
-            instance, known(watch.answer.best), watch.options, clock, question.name,
+            instance, known(watch.answer.best), watch.options, clock, f"comparing {question.name}",
             progress=watch.progress, interrupt=watch.interrupt,
         )  # fmt: skip
         if got.candidate is None and got.outcome.status is Status.INFEASIBLE:

@@ -97,4 +97,8 @@ def _machines(best: Candidate) -> tuple[Machines, ...]:
 
 
 def _told(notes: Iterable[Note]) -> tuple[str, ...]:
-    return tuple(f"{note.about}: {note.text}" if note.about else note.text for note in notes)
+    """In words, what is said of several at once."""
+    about: dict[str, list[str]] = {}
+    for note in notes:
+        about.setdefault(note.text, []).append(note.about)
+    return tuple(f"{', '.join(names)}: {text}" if all(names) else text for text, names in about.items())
