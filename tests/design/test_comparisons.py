@@ -123,7 +123,8 @@ def test_an_infeasible_neighbour_is_an_answer_with_its_reason(monkeypatch):
     ])
     stated = beside(SLOTS, "hardware.servers.HGX-B300-8.max=2").without[1]
     assert (stated.change, stated.status) == ("without cxl", "infeasible")
-    assert re.match(r"ttft_attainment\[agents\]: have 0\.\d+, need 0\.432 req/s in time; raise", stated.reasons[0])
+    said = r"ttft_attainment\[agents\]: have 0\.\d+, need 0\.432 req/s in time; raise"
+    assert re.match(said, stated.reasons[0])
     assert (stated.objective_usd, stated.extra_usd) == (None, None)
 
 
