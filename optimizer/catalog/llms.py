@@ -42,6 +42,8 @@ class Component(Sourced):
     holds the entries and these only read them again. window: entries of the last `window` tokens.
     state: one entry per layer, read once per `read_period` tokens and rewritten once per `write_period`.
     `in_snapshot` says whether a tier must store it to resume a sequence.
+    `heads`: the KV heads one entry is made of, which more tensor-parallel ranks than heads hold more than
+    once; None where it is cut evenly over any ranks in use, as recurrent states over their value heads.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Component(Sourced):
     read_period: Positive = 1
     write_period: Positive = 1
     replicated_under_tp: bool
+    heads: Positive | None = None
     in_snapshot: bool = True
     draft: bool = False
 
@@ -69,6 +72,12 @@ class Component(Sourced):
     def _somebody_reads_it(self) -> Component:
         if self.layers == 0 and (self.kind != "linear" or self.readers is None):
             raise ValueError("layers 0 is for linear entries held elsewhere, which `readers` layers read")
+        return self
+
+    @model_validator(mode="after")
+    def _heads_are_cut(self) -> Component:
+        if self.heads is not None and (self.replicated_under_tp or self.heads == 1):
+            raise ValueError("heads is for what ranks share; one head is replicated_under_tp: true, no heads")
         return self
 
 
@@ -162,7 +171,8 @@ class ModelOption(Strict):
     `accelerators` are accelerator families or ids ("any" for all). `offload` names the components
     kept in the same server's DRAM, and `fetch_miss` the share of their reads that cross the host link.
     `index_reuse` n means the top-k of every n-th indexed layer is reused by the next n-1.
-    `prefill_factor`, `decode_factor` multiply the compute of each phase.
+    `prefill_factor`, `decode_factor` multiply the FLOPs of each phase. `read_factor` multiplies the time to
+    read a byte of KV in decode (a kernel that unpacks what it reads); states are read as they are.
     """
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9._+-]*$")
@@ -178,6 +188,7 @@ class ModelOption(Strict):
     index_reuse: Positive = 1
     prefill_factor: float = Field(default=1.0, gt=0)
     decode_factor: float = Field(default=1.0, gt=0)
+    read_factor: float = Field(default=1.0, gt=0)
     default: bool = False
     source: str
     note: str = ""
@@ -280,6 +291,14 @@ class ModelCard(Strict):
                 raise ValueError(f"option {option.id}: offload of unknown component {sorted(unknown)}")
         if sum(o.default for o in self.options) != 1:
             raise ValueError("exactly one option is the default")
+        return self
+
+    @model_validator(mode="after")
+    def _heads_spread_evenly(self) -> ModelCard:
+        for heads in {c.heads for c in self.components if c.heads is not None}:
+            for tp in {s.tensor_parallel for s in self.shapes}:
+                if tp % heads and heads % tp:
+                    raise ValueError(f"{heads} KV heads do not spread evenly over {tp} tensor-parallel ranks")
         return self
 
 

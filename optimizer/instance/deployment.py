@@ -13,13 +13,14 @@ from optimizer.instance.types import Sku
 from optimizer.physics.flops import decode_flops, extend_flops, prefill_chunk
 from optimizer.physics.memory import (
     Footprint,
-    growth_bytes_per_token,
+    growth,
     held,
     offloaded_bytes,
     offloaded_read_bytes,
     read,
     running_bytes,
-    tier_bytes,
+    tier_entries,
+    tier_footprint,
 )
 from optimizer.physics.roofline import (
     cross_domain_step_seconds,
@@ -142,21 +143,26 @@ class Deployment:
 
     def stored(self, tokens: float) -> float:
         """Bytes of one context below HBM, plain: one copy, with one snapshot."""
-        kept = self.option.snapshot
-        lone = kept.model_copy(update={"policy": "last_turn", "every": None})
-        return tier_bytes(
-            self.card.components, self.option.profile, tokens, kept if kept.policy == "none" else lone
-        )
+        return self.loaded(tokens).one_copy
 
-    def replication(self, tokens: float) -> float:
-        """Bytes over the ranks of one tensor-parallel group for one byte of one copy."""
-        footprint = held(self.card.components, self.option.profile, tokens)
-        return footprint.across(self.tp) / footprint.one_copy
+    def loaded(self, tokens: float, ratio: float = 1.0, there: float = 0.0) -> Footprint:
+        """What a hit brings from a tier: one context with one snapshot, however many are kept, less the
+        entries of `there` tokens that it need not bring. A codec of `ratio` acts on per-token entries.
+        """
+        kept = self.option.snapshot
+        if kept.policy == "every_tokens":
+            kept = kept.model_copy(update={"policy": "last_turn", "every": None})
+        parts, profile = self.card.components, self.option.profile
+        return tier_footprint(parts, profile, tokens, kept, ratio) + growth(parts, profile) * (-there / ratio)
+
+    def entries(self, tokens: float, there: float = 0.0) -> Footprint:
+        """The per-token entries of `loaded` as they lie in HBM: what a codec unpacks."""
+        parts, profile = self.card.components, self.option.profile
+        return tier_entries(parts, profile, tokens) + growth(parts, profile) * -there
 
     def growth(self) -> float:
         """HBM bytes per token over the ranks."""
-        per_token = growth_bytes_per_token(self.card.components, self.option.profile)
-        return per_token * self.replication(self.max_context)
+        return growth(self.card.components, self.option.profile).across(self.tp)
 
     # --- decode --------------------------------------------------------------------------------
 
@@ -203,15 +209,26 @@ class Deployment:
 
     def decode_memory(self, tokens: float) -> float:
         """Seconds an iteration spends on one sequence's KV: HBM reads, and fetches of offloaded parts."""
-        profile = self.option.profile
-        resident = [c for c in self.card.components if c.name not in self.option.offload]
-        footprint: Footprint = read(resident, profile, tokens, index_reuse=self.option.index_reuse)
-        seconds = footprint.across(self.tp) / (hbm_bytes_per_second(self.accelerator) * self.gpus)
-        if self.option.offload:
-            fetched = offloaded_read_bytes(self.card.components, profile, tokens, self.option.offload)
-            fetched *= self.option.fetch_miss * self.tp
-            seconds += fetched / (self.accelerator.host_link.read.value * self.gpus)
-        return seconds * self.option.decode_factor * self.decode_correction
+        rate = hbm_bytes_per_second(self.accelerator) * self.gpus
+        return self._reads(tokens).across(self.tp) / rate * self.decode_correction
+
+    def _reads(self, tokens: float) -> Footprint:
+        """What an iteration reads of one sequence, in bytes at the pace of HBM.
+
+        A byte of KV counts `read_factor` times, a byte of state once, and what is fetched as often as the
+        host link is slower: kernels that unpack KV leave states and transfers as they are.
+        """
+        option, profile = self.option, self.option.profile
+        resident = [c for c in self.card.components if c.name not in option.offload]
+        states = [c for c in resident if c.role is Memory.STATE]
+        kv = [c for c in resident if c.role is not Memory.STATE]
+        reads = read(kv, profile, tokens, index_reuse=option.index_reuse) * option.read_factor
+        reads += read(states, profile, tokens)
+        if option.offload:
+            fetched = offloaded_read_bytes(self.card.components, profile, tokens, option.offload)
+            slower = hbm_bytes_per_second(self.accelerator) / self.accelerator.host_link.read.value
+            reads += fetched * (option.fetch_miss * slower)
+        return reads
 
     def decode_compute(self, tokens: float) -> float:
         """Seconds an iteration spends on one sequence's FLOPs, drafts included."""
@@ -295,10 +312,11 @@ class Deployment:
             shape,
             self.facility,
             sequences=point.sequences,
-            kv_read=read(self.card.components, self.option.profile, point.context),
+            kv_read=self._reads(point.context),
             context=point.context,
             tokens_per_step=self.step_tokens,
             index_reuse=self.option.index_reuse,
+            flops_factor=self.option.decode_factor,
         ).total
         rate = point.sequences * self.card.speculation.accepted_per_step / step / point.gpus
         return rate / point.tokens_per_second_per_gpu

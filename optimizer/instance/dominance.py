@@ -1,7 +1,9 @@
 """Options that need not be columns, because another option of the same model is never worse.
 
 Proof. Let b dominate a: same weights, b runs on every accelerator that a runs on, and every byte and
-factor of b is at most that of a (HBM entries, tier entries under every codec, snapshots, replay, compute).
+factor of b is at most that of a (HBM entries, tier entries under every codec, snapshots, replay, compute,
+KV reads). Ranks hold and load as many copies of each component as its heads and the shape say, whatever the
+option, and read KV in the time of those bytes times `read_factor`: both factors of b are no larger than a's.
 The weights that an iteration of a is charged are those of the largest batch under a or under any option that
 dominates it, so they are no less than b's.
 Take any feasible layout that runs a and let it run b with the same pools, shares and paths. Every law's
@@ -35,6 +37,7 @@ def dominates(card: ModelCard, b: ModelOption, a: ModelOption) -> bool:
         and b.index_reuse >= a.index_reuse
         and b.prefill_factor <= a.prefill_factor
         and b.decode_factor <= a.decode_factor
+        and b.read_factor <= a.read_factor
         and _snapshots_no_worse(b, a)
         and all(c.bytes[b.profile] <= c.bytes[a.profile] for c in card.components)
         and _codecs_no_worse(card, b, a)

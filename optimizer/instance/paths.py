@@ -10,7 +10,7 @@ from optimizer.instance.deployment import Deployment
 from optimizer.instance.pools import handed_over
 from optimizer.instance.stores import WIDTH, Places, codec_ratio
 from optimizer.instance.types import Bucket, Case, Enclosure, Location, Path, Pool, Role, Tier, TrafficClass
-from optimizer.physics.memory import growth_bytes_per_token, tier_bytes
+from optimizer.physics.memory import Footprint
 from optimizer.physics.queueing import attained
 from optimizer.physics.transfer import exposed_seconds, load_seconds
 
@@ -80,20 +80,16 @@ class Roads:
         shared_tier, shared_tokens = self.prefixes.get(job.cls.id, (Tier.HBM, 0.0))
         prefix = Load()
         if shared_tier is not Tier.HBM:
-            moved = d.stored(shared_tokens)
-            prefix = self._leg(d, shared_tier, "", moved, moved * d.replication(shared_tokens))
+            prefix = self._leg(d, shared_tier, "", d.loaded(shared_tokens))
         place = job.location
         if place is None or place.tier is Tier.HBM:
             return Load(0.0, prefix.link, prefix.remote, prefix.seconds)
         ratio = codec_ratio(d.card, place.codec, d.option.profile)
-        snapshot = d.option.snapshot
-        if snapshot.policy == "every_tokens":  # one snapshot is loaded, however many are kept
-            snapshot = snapshot.model_copy(update={"policy": "last_turn", "every": None})
-        moved = tier_bytes(d.card.components, d.option.profile, job.loaded, snapshot, ratio)
-        moved -= growth_bytes_per_token(d.card.components, d.option.profile) / ratio * shared_tokens
-        own = self._leg(d, place.tier, self.places.scopes[place.id], moved, moved * d.replication(job.loaded))
+        moved = d.loaded(job.loaded, ratio, shared_tokens)
+        own = self._leg(d, place.tier, self.places.scopes[place.id], moved)
         codec = next((c for c in d.card.codecs if c.id == place.codec), None)
-        unpacking = moved * ratio / (codec.rate.value * d.tp) if codec is not None else 0.0
+        unpacked = d.entries(job.loaded, shared_tokens).per_rank(d.tp)  # each rank its own, as it came
+        unpacking = unpacked / codec.rate.value if codec is not None else 0.0
         return Load(
             own.store,
             own.link + prefix.link,
@@ -101,8 +97,12 @@ class Roads:
             own.seconds + prefix.seconds + unpacking,
         )
 
-    def _leg(self, d: Deployment, tier: Tier, scope: str, moved: float, linked: float) -> Load:
-        """One transfer: the slower of the tier's own devices and the host links of the request's ranks."""
+    def _leg(self, d: Deployment, tier: Tier, scope: str, load: Footprint) -> Load:
+        """One transfer: the slower of the tier's own devices and the host links of the request's ranks.
+
+        A tier gives one copy; each rank's link carries what lies on that rank.
+        """
+        moved, linked = load.one_copy, load.across(d.tp)
         busy = self.catalog.devices.facility.design_utilisation.value
         road = self.path(tier)
         fixed = (road.latency.value, road.per_block.value, road.block_bytes.value)

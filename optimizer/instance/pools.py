@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from optimizer.instance.deployment import Deployment, charged
 from optimizer.instance.types import Bucket, Decode, Pool, Role, TrafficClass
+from optimizer.physics.memory import held
 from optimizer.workload.schema import Grid
 
 HALVES = (1.0, 0.5)  # the iteration times worth trying, as parts of a class's TPOT x accepted tokens
@@ -117,4 +118,4 @@ def decodes(
 
 def handed_over(d: Deployment, tokens: float) -> float:
     """Bytes of one whole context that a prefill instance hands to a decode instance: one copy."""
-    return d.idle(tokens) / d.replication(tokens)
+    return held(d.card.components, d.option.profile, tokens).one_copy

@@ -17,33 +17,49 @@ from optimizer.catalog.llms import Component, Role, Snapshot
 class Footprint:
     """Bytes of one copy, split by what tensor parallelism does to them.
 
-    `sharded` is cut over the ranks of a tensor-parallel group (GQA heads, recurrent states);
-    `replicated` lies on every rank (MLA latents, shared K=V heads, index keys).
+    `sharded` is cut over the ranks of a tensor-parallel group (recurrent states); `replicated` lies on every
+    rank (MLA latents, shared K=V heads, index keys); `by_heads` pairs a number of KV heads with the bytes of
+    them all (GQA), which are cut no finer than a head: of more ranks than heads, tp/heads hold the same one.
     """
 
     sharded: float = 0.0
     replicated: float = 0.0
+    by_heads: tuple[tuple[int, float], ...] = ()
 
     @property
     def one_copy(self) -> float:
-        """Bytes of one copy: sharded + replicated."""
-        return self.sharded + self.replicated
+        """Bytes of one copy: sharded + replicated + those of all heads."""
+        return self.sharded + self.replicated + sum(size for _, size in self.by_heads)
 
     def across(self, tp: float) -> float:
-        """Bytes over all ranks of one tensor-parallel group: sharded + tp * replicated."""
-        return self.sharded + tp * self.replicated
+        """Bytes over all ranks of a tensor-parallel group: sharded + tp*replicated + max(1, tp/heads)*size.
+
+        Of tp and heads one divides the other (`ModelCard` sees to it); docs/physics.md section 4.
+        """
+        shared = sum(size * max(1.0, tp / heads) for heads, size in self.by_heads)
+        return self.sharded + tp * self.replicated + shared
 
     def per_rank(self, tp: float) -> float:
-        """Bytes on one rank of a tensor-parallel group: sharded / tp + replicated."""
-        return self.sharded / tp + self.replicated
+        """Bytes on one rank of a tensor-parallel group: sharded/tp + replicated + size/min(tp, heads)."""
+        shared = sum(size / min(tp, heads) for heads, size in self.by_heads)
+        return self.sharded / tp + self.replicated + shared
 
     def __add__(self, other: Footprint) -> Footprint:
-        return Footprint(self.sharded + other.sharded, self.replicated + other.replicated)
+        sizes = dict(self.by_heads)
+        for heads, size in other.by_heads:
+            sizes[heads] = sizes.get(heads, 0.0) + size
+        by_heads = tuple(sorted(sizes.items()))
+        return Footprint(self.sharded + other.sharded, self.replicated + other.replicated, by_heads)
 
     def __mul__(self, factor: float) -> Footprint:
-        return Footprint(self.sharded * factor, self.replicated * factor)
+        by_heads = tuple((heads, size * factor) for heads, size in self.by_heads)
+        return Footprint(self.sharded * factor, self.replicated * factor, by_heads)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> Footprint:
+        by_heads = tuple((heads, size / divisor) for heads, size in self.by_heads)
+        return Footprint(self.sharded / divisor, self.replicated / divisor, by_heads)
 
 
 def held(components: Iterable[Component], profile: str, tokens: float, *, draft: bool = False) -> Footprint:
@@ -70,9 +86,15 @@ def read(
     return _total(components, draft, lambda c: _read(c, profile, tokens, index_reuse))
 
 
+def growth(components: Iterable[Component], profile: str, *, draft: bool = False) -> Footprint:
+    """Bytes one more token adds to the linear components: sum n*b/stride."""
+    linear = _of(components, draft, "linear")
+    return _total(linear, draft, lambda c: c.layers * c.bytes[profile] / c.stride)
+
+
 def growth_bytes_per_token(components: Iterable[Component], profile: str, *, draft: bool = False) -> float:
     """Bytes one more token adds to the linear components, one copy: sum n*b/stride."""
-    return sum(c.layers * c.bytes[profile] / c.stride for c in _of(components, draft, "linear"))
+    return growth(components, profile, draft=draft).one_copy
 
 
 def fixed_bytes(components: Iterable[Component], profile: str, *, draft: bool = False) -> float:
@@ -81,15 +103,13 @@ def fixed_bytes(components: Iterable[Component], profile: str, *, draft: bool = 
 
 
 def snapshot_bytes(components: Iterable[Component], profile: str, *, draft: bool = False) -> float:
-    """Bytes of one snapshot in a tier: full windows and states that a sequence needs to resume."""
-    return state_slot_bytes([c for c in components if c.in_snapshot], profile, draft=draft)
+    """Bytes of one snapshot in a tier, one copy: full windows and states that a sequence needs to resume."""
+    return _slot([c for c in components if c.in_snapshot], profile, draft).one_copy
 
 
 def state_slot_bytes(components: Iterable[Component], profile: str, *, draft: bool = False) -> float:
     """Bytes of one running state slot, one copy: full windows and states."""
-    return sum(
-        c.layers * (c.window or 1) * c.bytes[profile] for c in _of(components, draft, "window", "state")
-    )
+    return _slot(components, profile, draft).one_copy
 
 
 def hbm_rewrite_per_decoded_token(
@@ -105,10 +125,15 @@ def hbm_rewrite_per_decoded_token(
     )
 
 
-def tier_bytes(
+def tier_entries(components: Iterable[Component], profile: str, tokens: float) -> Footprint:
+    """Per-token entries of a context of `tokens` tokens that a tier stores, before any codec."""
+    return held((c for c in components if c.in_snapshot and c.kind == "linear"), profile, tokens)
+
+
+def tier_footprint(
     components: Iterable[Component], profile: str, tokens: float, snapshot: Snapshot, ratio: float = 1.0
-) -> float:
-    """Bytes one stored context of `tokens` tokens takes in a tier, one copy.
+) -> Footprint:
+    """What one stored context of `tokens` tokens takes in a tier, split by what its ranks load of it.
 
     linear(L)/ratio + snapshots*snapshot_bytes, with 0 (none), 1 (last_turn) or max(1, L//every) snapshots.
     A codec's `ratio` acts on per-token entries; windows and states are stored as they are.
@@ -121,7 +146,15 @@ def tier_bytes(
             kept = 1.0
         case _:
             kept = max(1.0, tokens // _interval(snapshot))
-    return _stored_linear(parts, profile, tokens) / ratio + kept * snapshot_bytes(parts, profile)
+    one = _slot([c for c in parts if c.in_snapshot], profile, False)
+    return tier_entries(parts, profile, tokens) / ratio + one * kept
+
+
+def tier_bytes(
+    components: Iterable[Component], profile: str, tokens: float, snapshot: Snapshot, ratio: float = 1.0
+) -> float:
+    """Bytes one stored context of `tokens` tokens takes in a tier, one copy: see `tier_footprint`."""
+    return tier_footprint(components, profile, tokens, snapshot, ratio).one_copy
 
 
 def tier_new_bytes(
@@ -148,7 +181,7 @@ def tier_new_bytes(
         case _:
             every = _interval(snapshot)
             made = max(1.0, after // every - before // every)
-    entries = _stored_linear(parts, profile, after) - _stored_linear(parts, profile, before)
+    entries = tier_entries(parts, profile, after).one_copy - tier_entries(parts, profile, before).one_copy
     return entries / ratio + made * snapshot_bytes(parts, profile)
 
 
@@ -181,9 +214,9 @@ def offloaded_bytes(
 
 def offloaded_read_bytes(
     components: Iterable[Component], profile: str, tokens: float, offload: Collection[str]
-) -> float:
+) -> Footprint:
     """Bytes of the offloaded components read per decoded token, before any hit in HBM (`fetch_miss`)."""
-    return read(_named(components, offload), profile, tokens, draft=True).one_copy
+    return read(_named(components, offload), profile, tokens, draft=True)
 
 
 def _of(components: Iterable[Component], draft: bool, *kinds: str) -> list[Component]:
@@ -199,12 +232,15 @@ def _named(components: Iterable[Component], names: Collection[str]) -> list[Comp
 
 def _total(components: Iterable[Component], draft: bool, size: Callable[[Component], float]) -> Footprint:
     sharded = replicated = 0.0
+    by_heads: dict[int, float] = {}
     for component in _of(components, draft, "linear", "window", "state"):
         if component.replicated_under_tp:
             replicated += size(component)
+        elif component.heads is not None:
+            by_heads[component.heads] = by_heads.get(component.heads, 0.0) + size(component)
         else:
             sharded += size(component)
-    return Footprint(sharded, replicated)
+    return Footprint(sharded, replicated, tuple(sorted(by_heads.items())))
 
 
 def _entries(component: Component, tokens: float) -> float:
@@ -224,8 +260,9 @@ def _read(component: Component, profile: str, tokens: float, index_reuse: float)
     return layers * entries * component.bytes[profile] / (reuse * component.read_period)
 
 
-def _stored_linear(components: Iterable[Component], profile: str, tokens: float) -> float:
-    return sum(_held(c, profile, tokens) for c in _of(components, False, "linear") if c.in_snapshot)
+def _slot(components: Iterable[Component], profile: str, draft: bool) -> Footprint:
+    moving = _of(components, draft, "window", "state")
+    return _total(moving, draft, lambda c: c.layers * (c.window or 1) * c.bytes[profile])
 
 
 def _interval(snapshot: Snapshot) -> float:

@@ -173,8 +173,9 @@ def has_room(card, option, shape):
     context = 0.0
     for part in card.components:
         entries = {"linear": 131_072 // part.stride, "window": part.window, "state": 1}[part.kind]
-        ranks = 1 if part.replicated_under_tp else shape.tensor_parallel
-        context += part.layers * part.bytes[option.profile] * entries / ranks
+        pieces = 1 if part.replicated_under_tp else part.heads or shape.tensor_parallel
+        on_a_rank = max(1 / pieces, 1 / shape.tensor_parallel)
+        context += part.layers * part.bytes[option.profile] * entries * on_a_rank
     return room > 2 * context
 
 

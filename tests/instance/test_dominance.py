@@ -35,6 +35,7 @@ BETTER: dict[str, ModelOption] = {
     "runs everywhere too": option(),
     "less compute in prefill": option(prefill_factor=0.9),
     "less compute in decode": option(decode_factor=0.9),
+    "faster reads in decode": option(read_factor=0.9),
     "fewer index reads": option(index_reuse=4),
 }
 WORSE: dict[str, ModelOption] = {
@@ -44,6 +45,8 @@ WORSE: dict[str, ModelOption] = {
     "runs on fewer accelerators": option(accelerators=("blackwell",)),
     "more compute in prefill": option(profile="fp8", prefill_factor=1.1),
     "more compute in decode": option(profile="fp8", decode_factor=1.1),
+    "slower reads in decode": option(profile="fp8", read_factor=2.1),
+    "slower reads of fewer bytes": option(profile="fp8", read_factor=1.1),
     "replays more": option(profile="fp8", snapshot=snapshot(replay=64.0)),
     "snapshots of another kind": option(
         profile="fp8", snapshot=snapshot(policy="every_tokens", every=1024.0)

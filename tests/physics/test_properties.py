@@ -1,7 +1,8 @@
-"""Laws that hold for all arguments (hypothesis)."""
+"""Laws that hold for all arguments and every card of the catalogue (hypothesis)."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -9,32 +10,48 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.physics.capacity import root_margin, tangent_margin, tangent_slope
-from optimizer.physics.flops import DEFAULT_PREFILL_CHUNK, decode_flops, extend_flops
+from optimizer.physics.flops import decode_flops, extend_flops, prefill_chunk
 from optimizer.physics.memory import held, read, tier_bytes
 from optimizer.physics.queueing import attained
 from optimizer.physics.transfer import load_seconds
 
-from .cards import shipped
+from .cards import CATALOG, shipped
 from .inline import NO_SNAPSHOT
 
 LENGTH = st.integers(0, 2_000_000)
-PROFILE = {
-    "deepseek-v3.2": "fp8",
-    "deepseek-v4-flash": "fp8",
-    "deepseek-v4-pro": "fp8",
-    "kimi-k3": "bf16",
-    "kimi-k2": "bf16",
-    "llama-3.1-70b": "bf16",
-}
-NAME = st.sampled_from(sorted(PROFILE))
-WITHOUT_MLA = st.sampled_from(["deepseek-v4-flash", "deepseek-v4-pro", "llama-3.1-70b"])
+MODELS = sorted(CATALOG.models)
+EXAMPLES = settings(max_examples=25, deadline=None)  # of each card
+
+
+def profiles(name):
+    """The KV profiles that the options of a model run."""
+    return {option.profile for option in shipped(name).options}
+
+
+def latent(card):
+    """Whether a prefill expands latents again in every chunk."""
+    return any(part.kind in ("mla", "dsa") for part in card.attention)
+
+
+def one_pass(card):
+    """Whether a prompt takes the way of a decoded token: not so in an encoder-decoder."""
+    return card.prefill_parameters is None and not any(part.decode_only for part in card.attention)
+
+
+def full_from(parts):
+    """Tokens from which every window and top-k is full."""
+    return max((p.window or (p.read_cap or 0) * p.stride) for p in parts)
+
+
+EXPANDED_ONCE = [name for name in MODELS if not latent(shipped(name))]
+DECODED_AS_READ = [name for name in EXPANDED_ONCE if one_pass(shipped(name))]
 POSITIVE = st.floats(1e-6, 1e12)
 LOAD = st.floats(0.01, 0.99)
-STRIDES = 128  # every shipped stride divides it
-CAPPED_FROM = 4_096  # every shipped window and top-k is full from here
 
 
-@given(WITHOUT_MLA, st.lists(LENGTH, min_size=3, max_size=3))
+@pytest.mark.parametrize("name", EXPANDED_ONCE)
+@EXAMPLES
+@given(lengths=st.lists(LENGTH, min_size=3, max_size=3))
 def test_extension_is_additive_without_reexpansion(name, lengths):
     """F(a, c) = F(a, b) + F(b, c)."""
     a, b, c = sorted(lengths)
@@ -44,52 +61,68 @@ def test_extension_is_additive_without_reexpansion(name, lengths):
     )
 
 
-@settings(deadline=None)
-@given(NAME, LENGTH, st.integers(0, 40), LENGTH)
+@pytest.mark.parametrize("name", MODELS)
+@EXAMPLES
+@given(a=LENGTH, chunks=st.integers(0, 40), more=LENGTH)
 def test_extension_is_additive_at_chunk_boundaries(name, a, chunks, more):
     """With re-expansion too, where the cut is a whole number of chunks."""
     one = shipped(name)
-    b = a + chunks * int(DEFAULT_PREFILL_CHUNK)
+    b = a + chunks * int(prefill_chunk(one))
     parts = extend_flops(one, a, b) + extend_flops(one, b, b + more)
     assert extend_flops(one, a, b + more) == pytest.approx(parts, rel=1e-12)
 
 
-@given(NAME, LENGTH, st.integers(1, 100_000))
+@pytest.mark.parametrize("name", MODELS)
+@EXAMPLES
+@given(cached=LENGTH, new=st.integers(1, 100_000))
 def test_an_extension_costs_at_least_its_linear_part(name, cached, new):
     one = shipped(name)
-    assert extend_flops(one, cached, cached + new) >= 2 * one.active_parameters.value * new
+    active = (one.prefill_parameters or one.active_parameters).value
+    assert extend_flops(one, cached, cached + new) >= 2 * active * new
 
 
-@given(WITHOUT_MLA, st.integers(1, 2_000_000))
+@pytest.mark.parametrize("name", DECODED_AS_READ)
+@EXAMPLES
+@given(length=st.integers(1, 2_000_000))
 def test_one_new_token_costs_what_a_decoded_token_costs(name, length):
     one = shipped(name)
     assert extend_flops(one, length - 1, length) == pytest.approx(decode_flops(one, length), rel=1e-3)
 
 
-@given(NAME, LENGTH, st.integers(0, 100_000))
+@pytest.mark.parametrize("name", MODELS)
+@EXAMPLES
+@given(length=LENGTH, more=st.integers(0, 100_000))
 def test_held_and_read_never_fall(name, length, more):
-    parts, profile = shipped(name).components, PROFILE[name]
-    for measure in (held, read):
+    parts = shipped(name).components
+    for measure, profile in itertools.product((held, read), profiles(name)):
         small, large = measure(parts, profile, length), measure(parts, profile, length + more)
         assert large.sharded >= small.sharded
         assert large.replicated >= small.replicated
+        for (heads, size), (same, less) in zip(large.by_heads, small.by_heads, strict=True):
+            assert heads == same
+            assert size >= less
 
 
-@given(NAME, st.integers(CAPPED_FROM, 1_000_000), st.integers(1, 1_000))
-def test_held_and_read_are_affine_once_windows_and_top_k_are_full(name, length, step):
+@pytest.mark.parametrize("name", MODELS)
+@EXAMPLES
+@given(beyond=st.integers(0, 1_000_000), strides=st.integers(1, 1_000))
+def test_held_and_read_are_affine_once_windows_and_top_k_are_full(name, beyond, strides):
     """Equal steps of whole strides add equal bytes."""
-    parts, profile, step = shipped(name).components, PROFILE[name], step * STRIDES
-    for measure in (held, read):
+    parts = shipped(name).components
+    length, step = full_from(parts) + beyond, strides * math.lcm(*(part.stride for part in parts))
+    for measure, profile in itertools.product((held, read), profiles(name)):
         one, two, three = (measure(parts, profile, length + i * step).one_copy for i in range(3))
         assert three - two == pytest.approx(two - one, rel=1e-9, abs=1e-3)
 
 
-@given(NAME, LENGTH, st.integers(0, 10**6))
+@pytest.mark.parametrize("name", MODELS)
+@EXAMPLES
+@given(length=LENGTH, more=st.integers(0, 10**6))
 def test_a_stored_context_never_shrinks_with_length(name, length, more):
-    parts, profile = shipped(name).components, PROFILE[name]
-    assert tier_bytes(parts, profile, length + more, NO_SNAPSHOT) >= tier_bytes(
-        parts, profile, length, NO_SNAPSHOT
-    )
+    parts = shipped(name).components
+    for profile in profiles(name):
+        small, large = (tier_bytes(parts, profile, n, NO_SNAPSHOT) for n in (length, length + more))
+        assert large >= small
 
 
 @given(st.floats(0.01, 10), POSITIVE, POSITIVE, POSITIVE)
