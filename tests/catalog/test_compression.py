@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.catalog import ModelOption, load_catalog
-from optimizer.instance.deployment import Deployment, shape_name
-from optimizer.instance.types import Sku
+from optimizer.catalog import load_catalog
 from optimizer.physics.memory import growth_bytes_per_token
 from tests.docs.markdown import page, quoted, table
+from tests.instance.deployed import deployed, iteration
 
 CATALOG = load_catalog()
 TEXT = page("compression.md")
@@ -132,27 +131,13 @@ def test_a_state_in_bf16_is_its_published_ratio(card, profile, ratio):
     assert ratio in ROWS["state_bf16"][2]
 
 
-def step(deployment, tokens, sequences):
-    """Seconds of a decode iteration, as its rows in the model have them."""
-    d, n = deployment, sequences
-    memory = d.weights_seconds(n, everything=False) + n * d.decode_memory(tokens)
-    return d.overhead(n) + max(memory, n * d.decode_compute(tokens), n * d.decode_network())
-
-
 @pytest.mark.parametrize("row", table(TEXT, "option | run"), ids=lambda row: f"{row[0]} {row[2]}")
 def test_what_turboquant_makes_of_decode(row):
-    (card, option), (name, form) = OPTIONS[quoted(row[0])[0]], row[1].split()
-    shape = next(s for s in card.shapes if (s.accelerator, shape_name(s)) == (name, form))
+    (card, option), where = OPTIONS[quoted(row[0])[0]], row[1].split()
     tokens, sequences = (float(cell.replace(",", "")) for cell in row[2:4])
-    plain = next(o for o in card.options if o.default)
-
-    def run(chosen: ModelOption) -> Deployment:
-        part = CATALOG.accelerator(name)
-        sku = Sku("-", name, shape.gpus, 0, 1, None, 0, 0.0, 1, 0.0, 0)
-        return Deployment(card, chosen, sku, part, shape, CATALOG.devices.facility, 131_072.0, (chosen,))
-
+    plain = deployed(card, next(o for o in card.options if o.default), *where)
+    assert plain.room(prefills=False) >= sequences * plain.running(tokens), "BF16 holds as many"
     slow = option.model_copy(update={"decode_factor": option.read_factor})
-    assert run(plain).room(prefills=False) >= sequences * run(plain).running(tokens), "BF16 holds as many"
-    base = step(run(plain), tokens, sequences)
-    found = [f"{base / step(run(o), tokens, sequences):.2f}" for o in (option, slow)]
-    assert found == row[4:]
+    base = iteration(plain, tokens, sequences)
+    found = [base / iteration(deployed(card, o, *where), tokens, sequences) for o in (option, slow)]
+    assert [f"{speed:.2f}" for speed in found] == row[4:]
