@@ -24,7 +24,7 @@ from optimizer.solver import Compiled, Outcome, SolveOptions, compile, relaxatio
 Floats = NDArray[np.float64]
 IN_USE = 1e-6  # instances: less of a pool in the relaxation is rounding
 BRIEF = 0.25  # of the seconds left go to each first layout at most; it usually takes half a second
-LEAST = 2.0  # seconds for it when there are hardly any left: a layout is worth more than punctuality
+LEAST = 3.0  # seconds for the relaxation and for it when hardly any are left: better late than nothing
 JUDGING = 0.3  # what judging a layout takes of the seconds that writing and relaxing its model took
 
 
@@ -119,7 +119,8 @@ def _ready(instance: Instance, options: SolveOptions, clock: Clock, interrupt: I
     began = clock.elapsed
     model = write(instance)
     compiled = compile(model.pyomo)
-    relaxed = relaxation(compiled.lp, clock.within(options), interrupt=interrupt)
+    patient = replace(options, time_limit=max(LEAST, clock.left))
+    relaxed = relaxation(compiled.lp, patient, interrupt=interrupt)
     return _Ready(model, compiled, relaxed, clock.elapsed - began)
 
 
