@@ -1,35 +1,34 @@
-"""What stands in the way of a demand: every conflict at once, as have, need and the smallest fix.
+"""What stands in the way of a demand, as amounts: have, need and smallest fix of every row that gives way.
 
-Pre-checks speak first, with names and numbers: a demand that nothing on offer meets. Such a demand would hide
-the rest, so each is given its smallest fix and the question is asked again; what then still conflicts is a
-matter of amounts, and an elastic solve names it. The fixes are `--set` overrides: applied together, they make
-the demand one that can be met.
+An elastic solve lets the rows that a planner can move give way, by the least share of what they are, and what
+gave way is told in the planner's words, with the `--set` override that moves its limit. The tangents of the
+occupancy margins follow the answer, so that no more is asked for than where they touch best.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from optimizer.catalog import Catalog
+from optimizer.design import margins
 from optimizer.design.explain import LAW_OF, row_name, row_unit
-from optimizer.design.mending import Mend, mend
 from optimizer.design.result import Shortfall
-from optimizer.design.rounds import improve
 from optimizer.design.search import Clock
-from optimizer.errors import Problem
 from optimizer.formulation import Model, write
-from optimizer.instance import Instance
-from optimizer.instance.build import build
-from optimizer.instance.checks import Unmeetable
-from optimizer.solver import Compiled, Slack, SolveOptions, Status, compile, elastic
-from optimizer.workload import Loaded, loaded
+from optimizer.formulation.model import Rows
+from optimizer.instance import Instance, Tier
+from optimizer.instance.hardware import UNLIMITED
+from optimizer.solver import Compiled, Given, Slack, SolveOptions, compile, give_way
+from optimizer.workload import Workload
 
-ROUNDS = 5  # of mending what the pre-checks refuse: one mended demand can uncover another
 AT_MOST = 10_000  # machines: more than any answer
-ANY = 0.5  # the gap of a search that only asks whether there is a layout
 HAIR = 1e-6  # a fix is told this much on the safe side, so that applying it is enough
+NOTHING = 1e-9  # of what was demanded: a demand of less is none
+COUNT = 1e-4  # a count found within the solver's tolerance is that count
+CLOSE = 1e-3  # of the least: no fix is searched for closer
+TOUCHES = 4  # of the margins' touching points, at most
 
 
 @dataclass(frozen=True)
@@ -47,128 +46,167 @@ REMEDIES = {
     "power": Remedy("raise facility.power", "facility.power", "{:.9g} kW"),
     "rack_space": Remedy("raise facility.rack_units", "facility.rack_units", "{:.9g} U"),
     "budget": Remedy("raise facility.budget", "facility.budget", "${:.9g}k"),
-    "supply": Remedy("raise hardware.servers.*.supply", "hardware.servers.{}.supply", "{:.0f}", whole=True),
-    "server_maximum": Remedy("raise hardware.servers.*.max", "hardware.servers.{}.max", "{:.0f}", whole=True),
+    "supply": Remedy("raise hardware.servers.*.supply", "hardware.servers.*.supply", "{:.0f}", whole=True),
+    "server_maximum": Remedy("raise hardware.servers.*.max", "hardware.servers.*.max", "{:.0f}", whole=True),
     "server_minimum": Remedy(
-        "lower hardware.servers.*.min", "hardware.servers.{}.min", "{:.0f}", whole=True, demand=True
+        "lower hardware.servers.*.min", "hardware.servers.*.min", "{:.0f}", whole=True, demand=True
     ),
-    "node_limits": Remedy(
-        "move hardware.servers.*.max or min", "hardware.servers.{}.{}", "{:.0f}", whole=True
+    "node_limits": Remedy("move hardware.servers.*.+", "hardware.servers.*.+", "{:.0f}", whole=True),
+    "enclosure_limits": Remedy(
+        "move hardware.cxl_enclosures.*.+", "hardware.cxl_enclosures.*.+", "{:.0f}", whole=True
     ),
     "ttft_attainment": Remedy(
-        "raise classes.*.slo.ttft, or lower attainment", "classes.{}.slo.attainment", demand=True
+        "raise classes.*.slo.ttft, or lower attainment", "classes.*.slo.attainment", demand=True
     ),
-    "tier_ceiling": Remedy("raise tiers.*.max_bytes", "tiers.{}.max_bytes", "{:.9g} GB"),
-    "tier_floor": Remedy("lower tiers.*.min_bytes", "tiers.{}.min_bytes", "{:.9g} GB", demand=True),
-    "user": Remedy("relax the row under limits", "limits.{}.{}"),
+    "tier_ceiling": Remedy("raise tiers.*.max_bytes", "tiers.*.max_bytes", "{:.9g} GB"),
+    "tier_floor": Remedy("lower tiers.*.min_bytes", "tiers.*.min_bytes", "{:.9g} GB", demand=True),
+    "user": Remedy("relax limits.*.+", "limits.*.+"),
     "max_builds": Remedy("raise hardware.max_builds", "hardware.max_builds", "{:.0f}", whole=True),
-    "spare_servers": Remedy("lower hardware.spares", "hardware.spares", "{:.0f}", whole=True, demand=True),
 }
-"""Row families a planner can give way on, and how."""
+"""Row families a planner can give way on, and how: `*` is the name in the row, `+` its side. Spares are none:
+fewer of them help only through the machines in use, so that the rows that limit machines tell it."""
 
 
-def refused(
-    asked: Loaded, catalog: Catalog, unmeetable: Unmeetable, options: SolveOptions
-) -> tuple[Shortfall, ...]:
-    """Every conflict of a demand that the pre-checks refuse, those that hide behind them included."""
-    found: dict[str, Shortfall] = {}
-    problems, mended = unmeetable.problems, asked
-    for _ in range(ROUNDS):
-        fixes = [mend(problem, mended.workload, catalog) for problem in problems]
-        told = [_told(asked, problem, fix) for problem, fix in zip(problems, fixes, strict=True)]
-        found |= {lack.row: lack for lack in told}
-        if not all(fix.sets for fix in fixes):
-            break  # what is left cannot be asked while one demand has no fix
-        mended = loaded(mended.document, [one for fix in fixes for one in fix.sets])
-        try:
-            build(mended.workload, catalog)
-        except Unmeetable as more:
-            problems = more.problems
-            continue
-        return enough(asked, catalog, tuple(found.values()), options)
-    return tuple(found.values())
+@dataclass(frozen=True)
+class Conflict:
+    """A row that must give way: what it has and needs in its unit, and how its limit is set.
 
-
-def enough(
-    asked: Loaded, catalog: Catalog, known: tuple[Shortfall, ...], options: SolveOptions
-) -> tuple[Shortfall, ...]:
-    """The conflicts with fixes that were tried: applied together there is a layout, or more is told.
-
-    The margins for fluctuation stand at other touching points once a limit has moved, and a limit that moved
-    can show the next, so the fixed demand is asked again until it can be met.
+    `path` is None where no override sets it; `rate` is what an override of a share is a share of.
     """
-    found = {lack.row: lack for lack in known}
-    for _ in range(ROUNDS):
-        fixed = loaded(asked.document, [one for lack in found.values() for one in lack.sets])
-        try:
-            instance = build(fixed.workload, catalog)
-        except Unmeetable:  # a moved limit met a pre-check; the fixes found so far are told
-            break
-        easily = replace(options, gap=max(options.gap, ANY))
-        best, _, (failed, outcome) = improve(instance, easily, Clock.start(options.time_limit), rounds=1)
-        if best is not None or outcome.status is not Status.INFEASIBLE:
-            break
-        more = conflicts(*room_to_give(failed), options)
-        if not more:
-            break
-        found |= {lack.row: _further(found.get(lack.row), lack) for lack in more}
-    return tuple(found.values())
+
+    row: str
+    family: str
+    have: float
+    need: float
+    unit: str
+    path: str | None
+    words: str
+    rate: float = 1.0
+    beside: int = 0  # what the planner has besides: owned servers beside the supply
+
+    @property
+    def demand(self) -> bool:
+        """Whether the row asks for something and does not limit it."""
+        return _is_demand(self.family, self.row)
+
+    def further(self, now: Conflict) -> Conflict:
+        """The row when it must give way once more: from what was asked first to what is needed last."""
+        return replace(now, need=self.need) if self.demand else replace(now, have=self.have)
+
+    def shortfall(self, hair: float = HAIR) -> Shortfall:
+        """In words, and as an override that is `hair` on the safe side."""
+        return Shortfall(
+            row=self.row,
+            have=self.have,
+            need=self.need,
+            unit=self.unit,
+            fix=f"{self.words} by {abs(self.need - self.have):,.4g} {self.unit}",
+            sets=() if self.path is None else (f"{self.path}={self._setting(hair)}",),
+        )
+
+    def _setting(self, hair: float) -> str:
+        remedy = REMEDIES[self.family]
+        value = (self.have if self.demand else self.need) / self.rate - self.beside
+        if self.demand and self.family != "user":  # others ask for no less than nothing
+            value = max(0.0, value)
+        if remedy.whole:
+            value = math.floor(value + COUNT) if self.demand else math.ceil(value - COUNT)
+        elif self.demand and 0 < value <= NOTHING * abs(self.need / self.rate):
+            value = 0.0
+        else:
+            value += (-hair if self.demand else hair) * abs(value)
+        return remedy.shown.format(value + 0.0)
 
 
-def _further(before: Shortfall | None, now: Shortfall) -> Shortfall:
-    """A row that must give way once more: from what was asked first to what is needed last."""
-    if before is None or before.have is None or before.need is None or now.have is None or now.need is None:
-        return now
-    family = now.row.partition("[")[0]
-    demand = _is_demand(family, now.row)
-    have, need = (now.have, before.need) if demand else (before.have, now.need)
-    fix = _words(family, abs(need - have), now.unit)
-    return now.model_copy(update={"have": have, "need": need, "fix": fix})
-
-
-def _told(asked: Loaded, problem: Problem, fix: Mend) -> Shortfall:
-    placed = asked.document.placed(problem)
-    remedy = f"smallest fix: {fix.words}" if fix.words else problem.remedy
-    return Shortfall(
-        row=f"{placed.where} {placed.path}".strip(),
-        have=None,
-        need=None,
-        unit="",
-        fix=f"{problem.message}; {remedy}",
-        sets=fix.sets,
-    )
-
-
-def room_to_give(instance: Instance) -> tuple[Model, Compiled]:
+def room_to_give(instance: Instance, workload: Workload) -> tuple[Model, Compiled]:
     """The same demand without the bounds on counts that its limits imply: a limit can only be seen to be
-    too low where the counts may exceed it."""
-    builds = tuple(replace(b, maximum=AT_MOST) if b.sku else b for b in instance.builds)
-    model = write(replace(instance, builds=builds))
-    return model, compile(model.pyomo)
+    too low where the counts may exceed it. The planner's own limits on CXL pools, elsewhere the bounds of
+    columns, become rows `enclosure_limits`."""
+    servers = workload.hardware.servers
+    most = {name: UNLIMITED if choice.max is None else choice.max for name, choice in servers.items()}
+    builds = tuple(replace(b, maximum=AT_MOST if b.sku else most[b.server]) for b in instance.builds)
+    boxes = tuple(replace(e, minimum=0, maximum=AT_MOST) for e in instance.enclosures)
+    model = write(replace(instance, builds=builds, enclosures=boxes))
+    m, t = model.pyomo, model.t
+    limits = model.rows("enclosure_limits")
+    for e in instance.enclosures:
+        count = m.enclosures[e.id, t]
+        limits.at_most((e.id, "max"), [(1.0, count)], constant=float(e.maximum))
+        if e.minimum:
+            limits.at_most((e.id, "min"), [(-1.0, count)], constant=-float(e.minimum))
+    for (sku, _), ordered in m.ordered.items():  # an order may exceed the present maximum
+        lots = Rows(m.minimum_order, 1.0, model.units["minimum_order"])
+        lots.at_most((sku, "any"), [(1.0, m.servers_of_sku[sku, t])], [(float(AT_MOST), ordered)])
+    return model, compile(m)
 
 
 def conflicts(model: Model, compiled: Compiled, options: SolveOptions) -> tuple[Shortfall, ...]:
     """Have, need and the smallest fix of every conflict at once, on rows a planner can give way on; () when
     there is none."""
+    given = _give_way(compiled, options)
+    return tuple(conflict.shortfall() for conflict in _conflicts(model, compiled, given))
+
+
+def standing(
+    instance: Instance, workload: Workload, options: SolveOptions
+) -> tuple[tuple[Conflict, ...], Instance]:
+    """Every conflict where the margins touch best, and the instance with these touching points.
+
+    Without a conflict the instance is one that can be met, though it was not where the margins touched first.
+    """
+    clock = Clock.start(options.time_limit)
+    found: tuple[Conflict, ...] = ()
+    least, there = math.inf, instance
+    for _ in range(TOUCHES):
+        model, compiled = room_to_give(instance, workload)
+        given = _give_way(compiled, clock.within(options))
+        saved = least - given.total
+        if saved > 0:
+            least, there, found = given.total, instance, tuple(_conflicts(model, compiled, given))
+        if not found or saved <= CLOSE * least or not clock.left:
+            break
+        compiled.read_back(given.x)
+        touching, moved = margins.touching(model)
+        if moved < margins.SETTLED:
+            break
+        instance = replace(touching, builds=instance.builds, enclosures=instance.enclosures)
+    return found, there
+
+
+def _give_way(compiled: Compiled, options: SolveOptions) -> Given:
     allowed = [i for i, c in enumerate(compiled.constraints) if c.parent_component().name in REMEDIES]
-    return tuple(_shortfall(model, compiled, slack) for slack in elastic(compiled.lp, allowed, options))
+    return give_way(compiled.lp, allowed, replace(options, gap=min(options.gap, CLOSE)))
 
 
-def _shortfall(model: Model, compiled: Compiled, slack: Slack) -> Shortfall:
-    constraint = compiled.constraints[slack.row]
-    family = constraint.parent_component().name
-    law, remedy = LAW_OF[family], REMEDIES.get(family)
-    unit = row_unit(model, constraint) / law.size
-    low, high = slack.have * unit, slack.need * unit
-    demand = _is_demand(family, row_name(constraint))
-    have, need = (-high, -low) if demand else (low, high)
-    return Shortfall(
-        row=row_name(constraint),
-        have=have,
-        need=need,
-        unit=law.unit,
-        fix=_words(family, slack.slack * unit, law.unit),
-        sets=_overrides(model, constraint, remedy, have if demand else need, demand) if remedy else (),
+def _conflicts(model: Model, compiled: Compiled, given: Given) -> Iterator[Conflict]:
+    return (_conflict(model, compiled.constraints[slack.row], slack) for slack in given.slacks)
+
+
+def _conflict(model: Model, constraint: Any, slack: Slack) -> Conflict:
+    family, row = constraint.parent_component().name, row_name(constraint)
+    law, remedy = LAW_OF.get(family), REMEDIES.get(family)
+    unit, size = (law.unit, law.size) if law else ("enclosures", 1.0)
+    scale = row_unit(model, constraint) / size
+    low, high = slack.have * scale, slack.need * scale
+    have, need = (-high, -low) if _is_demand(family, row) else (low, high)
+    if remedy is not None and remedy.whole:
+        have, need = (round(x) if abs(x - round(x)) < COUNT else x for x in (have, need))
+    index = constraint.index()
+    keys = [str(key) for key in (index if isinstance(index, tuple) else (index,)) if key != model.t]
+    owner = keys[0] if keys else ""
+    tier = family in ("tier_floor", "tier_ceiling")
+    if tier and owner == Tier.DRAM_POOL.value and model.instance.dram_pooled:
+        keys = [Tier.DRAM.value]  # whose policy the servers' pooled DRAM follows
+    return Conflict(
+        row=row,
+        family=family,
+        have=have + 0.0,
+        need=need + 0.0,
+        unit=unit,
+        path=_named(remedy.path, keys) if remedy and remedy.path else None,
+        words=_named(remedy.words, keys) if remedy else "relax this row",
+        rate=model.tables.classes[owner].rate if family == "ttft_attainment" else 1.0,
+        beside=model.tables.skus[owner].owned if family == "supply" else 0,
     )
 
 
@@ -178,25 +216,7 @@ def _is_demand(family: str, row: str) -> bool:
     return (remedy is not None and remedy.demand) or row.endswith(",min]")
 
 
-def _words(family: str, amount: float, unit: str) -> str:
-    remedy = REMEDIES.get(family)
-    return f"{remedy.words if remedy else 'relax this row'} by {amount:,.4g} {unit}"
-
-
-def _overrides(
-    model: Model, constraint: Any, remedy: Remedy, value: float, demand: bool
-) -> tuple[str, ...]:
-    """The override that moves a row's limit to where it can be kept, a hair on the safe side."""
-    index = constraint.index()
-    keys = [str(key) for key in (index if isinstance(index, tuple) else (index,)) if key != model.t]
-    family = constraint.parent_component().name
-    value += -HAIR * abs(value) if demand else HAIR * abs(value)
-    if family == "ttft_attainment":
-        value = max(0.0, value / model.tables.classes[keys[0]].rate)
-    if family == "supply":
-        value -= model.tables.skus[keys[0]].owned
-    if remedy.whole:  # a count found within the solver's tolerance is that count
-        value = math.floor(value + 1e-4) if demand else math.ceil(value - 1e-4)
-    if remedy.path is None:
-        return ()
-    return (f"{remedy.path.format(*keys)}={remedy.shown.format(value)}",)
+def _named(pattern: str, keys: list[str]) -> str:
+    """The words or path of a remedy for one row. A kind of CXL pool is set by its enclosure's name."""
+    owner, side = (keys[0].partition("+")[0] if keys else ""), (keys[-1] if keys else "")
+    return pattern.replace("*", owner).replace("+", side)

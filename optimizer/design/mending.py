@@ -19,6 +19,7 @@ from optimizer.workload.schema import ServerChoice
 DOUBLINGS = 14  # of a limit, before it is called hopeless: 16,000 times what was asked
 CLOSE = 1.001  # a limit found to a thousandth is told as the smallest
 MS = 1e-3
+LONG = 9.9995  # seconds from which a time is told in seconds
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ def mend(problem: Problem, workload: Workload, catalog: Catalog) -> Mend:
             return _slower(workload, catalog, name, limit)
         case ("classes", str(name), "model"):
             return _servers(workload, catalog, workload.classes[name].model)
+        case ("limits", str(name), "max"):
+            return Mend((f"limits.{name}.max=0",), "offer it under hardware, or allow none of it")
         case ("tiers", str(tier), "min_bytes"):
             return Mend((f"tiers.{tier}.min_bytes=0 GB",), f"offer {tier} under hardware, or ask for none")
         case ("limits", str(name)):
@@ -58,7 +61,11 @@ def _slower(workload: Workload, catalog: Catalog, name: str, limit: str) -> Mend
     if found is None:
         return Mend()
     return Mend((f"classes.{name}.slo.{limit}={found / MS:.6g} ms",),
-                f"raise {limit} from {asked / MS:.4g} ms to {found / MS:.4g} ms")
+                f"raise {limit} from {_shown(asked)} to {_shown(found)}")
+
+
+def _shown(seconds: float) -> str:
+    return f"{seconds / MS:.4g} ms" if seconds < LONG else f"{seconds:,.4g} s"
 
 
 def _least(asked: float, meets: Callable[[float], bool]) -> float | None:
@@ -94,12 +101,13 @@ class _Offer:
     server: Server
     choice: ServerChoice
     sets: tuple[str, ...]
+    other: bool  # a kind of server that the planner did not name
 
 
 def _servers(workload: Workload, catalog: Catalog, model: str) -> Mend:
-    """The cheapest machines on which a model starts: more of those that may be had, or others."""
+    """The cheapest machines on which a model starts: more of those that may be had, else others."""
     mine = {name: c for name, c in workload.classes.items() if c.model == model}
-    for offer in sorted(_offers(workload, catalog, model), key=lambda o: (o.usd, o.server.id)):
+    for offer in sorted(_offers(workload, catalog, model), key=lambda o: (o.other, o.usd, o.server.id)):
         servers = {**workload.hardware.servers, offer.server.id: offer.choice}
         hardware = workload.hardware.model_copy(update={"servers": servers})
         asked = workload.model_copy(update={"classes": mine, "hardware": hardware, "limits": {}})
@@ -131,4 +139,5 @@ def _offers(workload: Workload, catalog: Catalog, model: str) -> Iterator[_Offer
             sets += [f"{path}.{key}={value}" for key, value in update.items()]
             if sets:
                 choice = had.model_copy(update=update)
-                yield _Offer(count * server.price.at(preset), count, server, choice, tuple(sets))
+                usd = count * server.price.at(preset)
+                yield _Offer(usd, count, server, choice, tuple(sets), other=now is None)

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from optimizer.catalog import Catalog
 from optimizer.design.comparisons.compare import beside
-from optimizer.design.conflicts import conflicts, enough, refused, room_to_give
+from optimizer.design.conflicts import Conflict, room_to_give, standing
 from optimizer.design.explain import bindings
+from optimizer.design.fixing import shortfalls
 from optimizer.design.render import costs_out, layout_out, tokens_out
 from optimizer.design.result import (
     AssumptionOut,
@@ -60,12 +61,19 @@ def plan(
     clock = Clock.start(options.time_limit)
     try:
         instance = build(loaded.workload, catalog)
-    except Unmeetable as unmeetable:
-        lacks = refused(loaded, catalog, unmeetable, options)
+    except Unmeetable:
+        lacks = shortfalls(loaded, catalog, _patient(options))
         return _result(loaded, options, clock, status="infeasible", infeasible=lacks)
     best, rounds, failed = improve(instance, options, clock, progress=progress, interrupt=interrupt)
+    known: tuple[Conflict, ...] = ()
+    if best is None and failed[1].status is Status.INFEASIBLE:
+        known, touching = standing(failed[0], loaded.workload, _patient(options))
+        if not known:  # it was the margins' touching points that could not be met
+            best, rounds, failed = improve(
+                touching, options, clock, touched=True, progress=progress, interrupt=interrupt
+            )
     if best is None:
-        return _without_layout(loaded, catalog, options, clock, failed, rounds)
+        return _without_layout(loaded, catalog, options, clock, failed, rounds, known)
     result = _with_layout(loaded, options, clock, best, rounds)
     if not compare or not best.certificate.passed:
         return result
@@ -87,6 +95,11 @@ def _size(compiled: Compiled) -> Size:
     return Size(columns=columns, rows=rows, nonzeros=int(compiled.lp.A.nnz), columns_by_family=dict(families))
 
 
+def _patient(options: SolveOptions) -> SolveOptions:
+    """Time enough for reasons, however little there was for the search."""
+    return replace(options, time_limit=max(PATIENCE, options.time_limit))
+
+
 def _without_layout(
     loaded: Loaded,
     catalog: Catalog,
@@ -94,18 +107,19 @@ def _without_layout(
     clock: Clock,
     failed: tuple[Instance, Outcome],
     rounds: list[Round],
+    known: tuple[Conflict, ...],
 ) -> Result:
     """Infeasible, with a witness; or out of time before any layout was found."""
     instance, outcome = failed
-    patient = replace(options, time_limit=max(PATIENCE, options.time_limit))
-    model, compiled = room_to_give(instance)
-    if outcome.status is Status.INFEASIBLE and is_infeasible(compiled.lp, patient):
+    patient = _patient(options)
+    _, compiled = room_to_give(instance, loaded.workload)
+    if known and is_infeasible(compiled.lp, patient):
         return _result(
             loaded,
             options,
             clock,
             status="infeasible",
-            infeasible=enough(loaded, catalog, conflicts(model, compiled, patient), patient),
+            infeasible=shortfalls(loaded, catalog, patient, known),
             rounds=rounds,
             size=_size(compiled),
         )

@@ -43,6 +43,7 @@ def improve(
     clock: Clock,
     *,
     rounds: int = ROUNDS,
+    touched: bool = False,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> tuple[Candidate | None, list[Round], tuple[Instance, Outcome]]:
@@ -50,9 +51,11 @@ def improve(
 
     Every round is safe by itself and its bound holds at its own touching points. A layout stays feasible
     when they move to it, so the next round starts from it and can only be cheaper; a round that is not
-    proven in time does not replace one that is. At most `rounds` of them.
+    proven in time does not replace one that is. At most `rounds` of them. `touched`: the touching points of
+    `instance` are good ones already.
     """
-    ready = _from_relaxation(margins.first_guess(instance), options, clock, interrupt)
+    first = _ready if touched else _from_relaxation
+    ready = first(instance if touched else margins.first_guess(instance), options, clock, interrupt)
     best: Candidate | None = None
     done: list[Round] = []
     while True:

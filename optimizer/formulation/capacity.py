@@ -153,7 +153,9 @@ def one_age_per_lru_tier(model: Model, rows: Rows) -> None:
 
 
 def installed(model: Model, tier: Tier) -> Terms:
-    """Installed bytes of a tier, spares included."""
+    """Installed bytes of a tier, spares included; of HBM, the room of the instances that hold contexts."""
+    if tier is Tier.HBM:
+        return model.count([p for pools in model.tables.shape_pools.values() for p in pools], "room")
     if tier is Tier.CXL:
         return [(e.module_bytes, model.pyomo.modules[e.id, model.t]) for e in model.instance.enclosures]
     worth = "dram_bytes" if tier in (Tier.DRAM, Tier.DRAM_POOL) else "nvme_bytes"

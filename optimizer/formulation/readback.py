@@ -74,13 +74,13 @@ def tidy(model: Model) -> None:
 
 def _drop_idle(model: Model) -> None:
     """Instances of an option not chosen, which idle accelerators allowed, and CXL parts without a module:
-    nothing rests on them."""
+    nothing rests on them, but the hosts of pools that the planner insists on."""
     m, t = model.pyomo, model.t
     for p in model.instance.pools:
         if m.option[p.option].value < 0.5:
             m.instances[p.id, t].set_value(0.0)
     for key, hosts in m.hosts.items():
-        if m.modules[key[0], t].value < 0.5:
+        if m.modules[key[0], t].value < 0.5 and m.enclosures[key[0], t].lb == 0:
             hosts.set_value(0.0)
             m.adapters[key].set_value(0.0)
     for name, boxes in m.enclosures.items():

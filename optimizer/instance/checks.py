@@ -364,7 +364,7 @@ def floors_are_on_offer(
 def user_floors_are_on_offer(
     instance: Instance, workload: Workload, deployed: list[Deployment]
 ) -> Iterator[Problem]:
-    """A row of the planner's own that asks for something asks for what can be bought."""
+    """A row of the planner's own asks for what can be bought: something, or less than nothing."""
     names = {n for s in instance.skus for n in (f"servers.{s.id}", f"accelerators.{s.id}")}
     names |= {f"accelerators.{s.accelerator}" for s in instance.skus} | {
         f"servers.{b.server}" for b in instance.builds
@@ -383,10 +383,16 @@ def user_floors_are_on_offer(
         }
     )
     for row in instance.user_rows:
-        if row.minimum is not None and row.minimum > 0 and not {name for name, _ in row.terms} & offered:
-            keys = ("limits", row.name)
-            wanted = ", ".join(name for name, _ in row.terms)
+        if {name for name, _ in row.terms} & offered:
+            continue
+        keys: tuple[str, ...] = ("limits", row.name)
+        wanted = ", ".join(name for name, _ in row.terms)
+        if row.minimum is not None and row.minimum > 0:
             message = f"have: nothing of {wanted} on offer; need: {row.minimum:g}"
+            yield Problem("", ".".join(keys), message, "smallest fix: offer it under hardware", keys)
+        if row.maximum is not None and row.maximum < 0:
+            keys = (*keys, "max")
+            message = f"have: nothing of {wanted} on offer; need: at most {row.maximum:g}"
             yield Problem("", ".".join(keys), message, "smallest fix: offer it under hardware", keys)
 
 

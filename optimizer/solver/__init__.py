@@ -3,7 +3,7 @@
 from optimizer.solver.arrays import Compiled, LinearProgram, compile
 from optimizer.solver.blocks import Blocks, Bound, bound_by_parts
 from optimizer.solver.highs import solve
-from optimizer.solver.infeasible import Slack, elastic, is_infeasible
+from optimizer.solver.infeasible import Given, Slack, elastic, give_way, is_infeasible
 from optimizer.solver.linear import fix, fixed_lp, relaxation
 from optimizer.solver.options import SolveOptions
 from optimizer.solver.outcome import Duals, Outcome, Status, relative_gap
@@ -13,6 +13,7 @@ __all__ = [
     "Bound",
     "Compiled",
     "Duals",
+    "Given",
     "LinearProgram",
     "Outcome",
     "Slack",
@@ -23,6 +24,7 @@ __all__ = [
     "elastic",
     "fix",
     "fixed_lp",
+    "give_way",
     "is_infeasible",
     "relative_gap",
     "relaxation",

@@ -13,19 +13,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from optimizer.errors import SolverFailure
 from optimizer.solver.arrays import LinearProgram
 from optimizer.solver.highs import solve
-from optimizer.solver.linear import relaxation, row_scales
-from optimizer.solver.options import SolveOptions
+from optimizer.solver.linear import relaxation
+from optimizer.solver.options import OptionValue, SolveOptions
 from optimizer.solver.outcome import Outcome, Status
+from optimizer.solver.slacks import WithSlacks, with_slacks
 
 Floats = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-6
-"""Slack, relative to the row's scale, that is rounding and not a conflict."""
+"""Slack, relative to the row's scale, that is rounding and not a conflict, beside one that is a conflict."""
+ROUNDING = 1e-8
+"""The same where no slack is large: a demand missed by a hair is missed."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,12 @@ class Slack:
 
 
 @dataclass(frozen=True)
-class _Elastic:
-    """The program with slack columns behind its own; `rows`, `signs` and `scales` describe them."""
+class Given:
+    """What gave way, worst first; the sum of it relative to the rows; and a solution with that."""
 
-    lp: LinearProgram
-    rows: NDArray[np.int64]
-    signs: Floats
-    scales: Floats
+    slacks: tuple[Slack, ...]
+    total: float
+    x: Floats
 
 
 def is_infeasible(lp: LinearProgram, options: SolveOptions) -> bool:
@@ -63,13 +64,18 @@ def is_infeasible(lp: LinearProgram, options: SolveOptions) -> bool:
     return bool(lp.integrality.any()) and solve(lp, plain).status is Status.INFEASIBLE
 
 
-EXACTLY = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
+EXACTLY: dict[str, OptionValue] = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
 """Slacks are small beside the rows they stand for: at the usual tolerances they drown in it."""
 
 
 def elastic(lp: LinearProgram, rows_allowed: Sequence[int], options: SolveOptions) -> list[Slack]:
     """The least total relative slack on the allowed rows that admits a solution, worst first; [] if none is
-    needed.
+    needed. As `give_way`, of which it is the slacks."""
+    return list(give_way(lp, rows_allowed, options).slacks)
+
+
+def give_way(lp: LinearProgram, rows_allowed: Sequence[int], options: SolveOptions) -> Given:
+    """The least total relative slack on the allowed rows that admits a solution, and that solution.
 
     The relaxation is asked first (a conflict seen there is no matter of integers), then the integer
     program, whose slacks are the ones a planner can act on; the relaxation's stand in when the integer
@@ -78,51 +84,30 @@ def elastic(lp: LinearProgram, rows_allowed: Sequence[int], options: SolveOption
     """
     started = time.perf_counter()
     options = replace(options, highs_options={**EXACTLY, **options.highs_options})
-    widened = _with_slacks(lp, np.asarray(rows_allowed, dtype=np.int64))
+    widened = with_slacks(lp, np.asarray(rows_allowed, dtype=np.int64))
     first = relaxation(widened.lp, options)
     if first.status is Status.INFEASIBLE and len(rows_allowed) < len(lp.row_names):
-        return elastic(lp, range(len(lp.row_names)), options)
+        return give_way(lp, range(len(lp.row_names)), options)
     if not lp.integrality.any():
-        return _slacks(lp, widened, first)
+        return _given(lp, widened, first)
     left = max(1.0, options.time_limit - (time.perf_counter() - started))
     second = solve(widened.lp, replace(options, time_limit=left))
     if second.status is Status.INFEASIBLE and len(rows_allowed) < len(lp.row_names):
-        return elastic(lp, range(len(lp.row_names)), replace(options, time_limit=left))
-    return _slacks(lp, widened, second if second.has_solution else first)
+        return give_way(lp, range(len(lp.row_names)), replace(options, time_limit=left))
+    return _given(lp, widened, second if second.has_solution else first)
 
 
-def _with_slacks(lp: LinearProgram, rows: NDArray[np.int64]) -> _Elastic:
-    """Add +s to rows with a lower side and −s to rows with an upper side; cost Σ s / scale, nothing else."""
-    low, high = rows[np.isfinite(lp.row_lower[rows])], rows[np.isfinite(lp.row_upper[rows])]
-    where = np.concatenate([low, high])
-    signs = np.concatenate([np.ones(len(low)), -np.ones(len(high))])
-    scales = row_scales(lp)[where]
-    count, width = len(where), len(lp.c)
-    slack_columns = sparse.coo_array((signs, (where, np.arange(count))), shape=(len(lp.row_names), count))
-    program = LinearProgram(
-        c=np.concatenate([np.zeros(width), 1.0 / scales]),
-        offset=0.0,
-        A=sparse.hstack([lp.A, slack_columns], format="csc"),
-        row_lower=lp.row_lower,
-        row_upper=lp.row_upper,
-        col_lower=np.concatenate([lp.col_lower, np.zeros(count)]),
-        col_upper=np.concatenate([lp.col_upper, np.full(count, np.inf)]),
-        integrality=np.concatenate([lp.integrality, np.zeros(count, dtype=np.bool_)]),
-        row_names=lp.row_names,
-        col_names=[*lp.col_names, *(f"slack[{lp.row_names[row]}]" for row in where)],
-    )
-    return _Elastic(program, where, signs, scales)
-
-
-def _slacks(lp: LinearProgram, widened: _Elastic, outcome: Outcome) -> list[Slack]:
+def _given(lp: LinearProgram, widened: WithSlacks, outcome: Outcome) -> Given:
     if outcome.x is None:
         raise SolverFailure(f"no witness of the infeasibility was found: the elastic program ended {outcome}")
     width = len(lp.c)
     amounts = outcome.x[width:]
     activity = lp.A @ outcome.x[:width]
+    relative = amounts / widened.scales
+    nothing = min(NEGLIGIBLE, max(ROUNDING, NEGLIGIBLE * relative.max(initial=0.0)))
     found = []
-    for index in np.argsort(-amounts / widened.scales, kind="stable"):
-        if amounts[index] <= NEGLIGIBLE * widened.scales[index]:
+    for index in np.argsort(-relative, kind="stable"):
+        if relative[index] <= nothing:
             break
         row, amount = int(widened.rows[index]), float(amounts[index])
         reached = float(activity[row])
@@ -130,4 +115,4 @@ def _slacks(lp: LinearProgram, widened: _Elastic, outcome: Outcome) -> list[Slac
             found.append(Slack(row, lp.row_names[row], float(lp.row_lower[row]), reached, amount))
         else:
             found.append(Slack(row, lp.row_names[row], reached, float(lp.row_upper[row]), amount))
-    return found
+    return Given(tuple(found), float(relative.sum()), outcome.x[:width])

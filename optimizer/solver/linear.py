@@ -16,6 +16,7 @@ from optimizer.solver.arrays import LinearProgram
 from optimizer.solver.engine import Interrupt, Run
 from optimizer.solver.options import OptionValue, SolveOptions
 from optimizer.solver.outcome import Duals, Outcome, Status
+from optimizer.solver.slacks import row_scales, with_slacks
 
 Floats = NDArray[np.float64]
 Settings = Mapping[str, OptionValue]
@@ -34,18 +35,25 @@ EDGE = 1e-7
 """By how much rows give way, relative to their scale, where no way can tell feasible from infeasible."""
 TIGHTEST = 1e-10
 """The least feasibility tolerance HiGHS accepts."""
+USUAL = 1e-7
+"""The feasibility tolerance of HiGHS itself: the last way where a limit leaves no room for a finer one."""
+CONTRADICTION = 1e-6
+"""The least sum of what rows must give way, relative to their scales, that is none of rounding."""
 
 
 def relaxation(lp: LinearProgram, options: SolveOptions, *, interrupt: Interrupt | None = None) -> Outcome:
     """The LP without integrality, with prices: simplex when small, interior point and crossover when large.
 
-    An undecided end is tried in other ways, at last with rows eased by a hair: a program that stands on the
-    edge of feasibility has no other answer. The notes say so. SolverFailure when nothing decides.
+    An undecided end is tried in other ways, then by how much rows would have to give way (a program that
+    always has an answer), at last with rows eased by a hair: a program that stands on the edge of feasibility
+    has no other answer. The notes say so. SolverFailure when nothing decides.
     """
     lp = relaxed(lp)
     notes: list[str] = []
     ways = LARGE_WAYS if lp.is_large else SMALL_WAYS
     for loose in (0.0, EDGE):
+        if loose and (contradiction := _contradiction(lp, options, ways, interrupt)) is not None:
+            return replace(contradiction, notes=(*notes, *contradiction.notes))
         program = loosened(lp, loose) if loose else lp
         for way in ways:
             described = ", ".join(f"{name} {value}" for name, value in way.items())
@@ -59,20 +67,32 @@ def relaxation(lp: LinearProgram, options: SolveOptions, *, interrupt: Interrupt
     raise SolverFailure("the relaxation was not solved: " + "; ".join(notes))
 
 
+def _contradiction(
+    lp: LinearProgram, options: SolveOptions, ways: tuple[Settings, ...], interrupt: Interrupt | None
+) -> Outcome | None:
+    """INFEASIBLE where the rows cannot be met even by giving way no more than rounding; None where they can,
+    or where nothing decides that either."""
+    widened = with_slacks(lp, np.arange(lp.A.shape[0])).lp
+    for way in ways:
+        try:
+            outcome = _solve(widened, options, way, interrupt)
+        except SolverFailure:
+            continue
+        if outcome.status is Status.INFEASIBLE:  # the bounds of the columns cross
+            return outcome
+        if outcome.x is None or outcome.objective <= CONTRADICTION:
+            return None
+        said = f"the rows would have to give way by {outcome.objective:.3g} of their scales"
+        return Outcome(
+            Status.INFEASIBLE, None, math.inf, math.inf, math.inf, outcome.seconds, 0, None, notes=(said,)
+        )
+    return None
+
+
 def loosened(lp: LinearProgram, share: float) -> LinearProgram:
     """Every row eased by a share of its scale: a relaxation, so that its optimum is a bound still."""
     give = share * row_scales(lp)
     return replace(lp, row_lower=lp.row_lower - give, row_upper=lp.row_upper + give)
-
-
-def row_scales(lp: LinearProgram) -> Floats:
-    """The size of a row in its own units: its sides, or its largest coefficient when they are 0."""
-    sides = np.maximum(
-        *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (lp.row_lower, lp.row_upper))
-    )
-    largest = abs(lp.A).max(axis=1).toarray().ravel() if lp.A.nnz else np.zeros(len(sides))
-    scales = np.where(sides > 0, sides, largest)
-    return np.where(scales > 0, scales, 1.0)
 
 
 def fixed_lp(lp: LinearProgram, x: Floats, options: SolveOptions, tolerance: float = TIGHTEST) -> Outcome:
@@ -93,6 +113,7 @@ def fixed_lp(lp: LinearProgram, x: Floats, options: SolveOptions, tolerance: flo
         {"presolve": "off"},
         {"presolve": "off", "simplex_scale_strategy": 0},
         {"presolve": "off", "simplex_strategy": 4},
+        {"primal_feasibility_tolerance": USUAL, "dual_feasibility_tolerance": USUAL},
     )
     notes: list[str] = []
     best: Outcome | None = None

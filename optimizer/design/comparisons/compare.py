@@ -140,7 +140,7 @@ def _infeasible(
 ) -> Neighbour:
     """Infeasible with a witness, as the answer itself would be; without one, no layout in time."""
     patient = replace(options, time_limit=max(PATIENCE, clock.left))
-    model, compiled = room_to_give(instance)
+    model, compiled = room_to_give(instance, change.workload)
     if not is_infeasible(compiled.lp, patient):
         return unsearched(question, "limit", UNPROVEN, notes=change.notes)
     reasons = [_short(s) for s in conflicts(model, compiled, patient)]
