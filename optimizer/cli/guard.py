@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 DEBUG = "TIERPLAN_DEBUG"
 _LONGEST = 300
+LONGEST_MESSAGE = 3_000
 
 
 def complain(text: str) -> None:
-    """One message on stderr."""
-    typer.echo(text, err=True)
+    """One line on stderr; what a terminal would obey, or cannot show, is written as escapes."""
+    shown = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}..."
+    if not shown.isprintable():
+        shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    typer.echo(shown, err=True)
 
 
 def warn(texts: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ def gap(text: str | float) -> float:
     """A share such as 0.01 or `1%`."""
     value = _quantity(text, "fraction")
     if not 0 <= value < 1:
-        raise typer.BadParameter(f'"{text}" is not a gap: 0 or more and below 1, such as 0.01 or 1%')
+        raise typer.BadParameter(f'"{_cut(text)}" is not a gap: 0 or more and below 1, such as 0.01 or 1%')
     return value
 
 
@@ -22,7 +22,7 @@ def seconds(text: str | float) -> float:
     """A time with its unit, such as `60 s` or `5 min`; a float is a default of ours, in seconds."""
     value = text if isinstance(text, float) else _quantity(text, "seconds", "s")
     if value <= 0:
-        raise typer.BadParameter(f'"{text}" is not a time limit: above 0, such as "60 s"')
+        raise typer.BadParameter(f'"{_cut(text)}" is not a time limit: above 0, such as "60 s"')
     return value
 
 
@@ -33,7 +33,7 @@ def tokens(text: str | float) -> float:
     plain = text.replace(",", "").replace("_", "").strip()
     value = float(plain) if plain.isascii() and plain.isdigit() else _quantity(text, "tokens")
     if not 1 <= value < 1e12:
-        raise typer.BadParameter(f'"{text}" is not a context length: 1 token or more')
+        raise typer.BadParameter(f'"{_cut(text)}" is not a context length: 1 token or more')
     return value
 
 
@@ -42,12 +42,16 @@ def solver_option(text: str) -> tuple[str, bool | int | float | str]:
     name, equals, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if not equals or not name:
-        raise typer.BadParameter(f'"{text[:_SHOWN]}" is not NAME=VALUE, such as mip_heuristic_effort=0.1')
+        raise typer.BadParameter(f'"{_cut(text)}" is not NAME=VALUE, such as mip_heuristic_effort=0.1')
     if value.lower() in ("true", "false"):
         return name, value.lower() == "true"
     if _WHOLE.fullmatch(value):
         return name, int(value)
     return name, float(value) if _DECIMAL.fullmatch(value) else value
+
+
+def _cut(text: str | float) -> str:
+    return str(text)[:_SHOWN]
 
 
 def _quantity(text: str | float, dimension: str, likely: str = "") -> float:

@@ -25,6 +25,9 @@ ODD = re.compile(
 """What the two parsers may read differently."""
 
 
+_TUPLE = re.compile(r"\('(<[^']*>)',\)")
+
+
 class NotYaml(Exception):
     """A text that is no YAML: what is wrong, and the mark where, if the parser knows it."""
 
@@ -68,7 +71,7 @@ def careful(text: str) -> Iterator[Any]:
     try:
         yield from YAML(typ="safe", pure=True).parse(text)
     except MarkedYAMLError as fault:
-        message = str(fault.problem or fault.context or "not YAML")
+        message = _TUPLE.sub(r"\1", str(fault.problem or fault.context or "not YAML"))
         raise NotYaml(message, fault.problem_mark or fault.context_mark) from None
     except YAMLError as fault:
         raise NotYaml((str(fault).splitlines() or ["not YAML"])[0], None) from None

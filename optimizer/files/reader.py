@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -14,8 +15,13 @@ from optimizer.files.document import Document, alike
 from optimizer.files.scalars import CONTROL
 
 LARGEST = 1_000_000
-"""Bytes of the largest file that is read."""
+"""Bytes of the largest YAML file that is read."""
+LONGEST_WORD = 4_000
+"""Characters without a blank or punctuation; a parser of YAML takes minutes for much longer words."""
+MOST_DIRECTIVES = 10
+"""Lines that begin with `%`; a file needs one at most."""
 
+_WORD = re.compile(rf"[^\s,\[\]{{}}\"']{{{LONGEST_WORD + 1}}}")
 _OS_FAULTS = {
     errno.ELOOP: ("is a loop of symbolic links", "point the link at a file"),
     errno.EACCES: ("may not be read", "check its permissions"),
@@ -26,17 +32,30 @@ _OS_FAULTS = {
 def read_yaml(path: str | Path) -> Document:
     """Read one YAML file. InputError with the place and the remedy for anything that is not one."""
     file = Path(path)
+    return read_text_yaml(read_text(file), _shown(file), file)
+
+
+def read_text(file: Path, largest: int = LARGEST) -> str:
+    """The text of a regular UTF-8 file of at most that many bytes. InputError for anything else: folders,
+    pipes and devices, which might never end, included."""
     name = _shown(file)
-    return read_text_yaml(_decode(_bytes(file, name), name), name, file)
+    return _decode(_bytes(file, name, largest), name)
 
 
 def read_text_yaml(text: str, name: str, path: Path | None = None) -> Document:
     """Read YAML from a string; `name` stands for the file in messages."""
+    directives = 0
     for row, line in enumerate(text.split("\n"), 1):
         bad = CONTROL.search(line)
         if bad is not None:
             message = f"control character 0x{ord(bad[0]):02x}: not a text file"
             raise _refuse(f"{name}:{row}:{bad.start() + 1}", message, "save it as plain UTF-8")
+        if len(line) > LONGEST_WORD and (word := _WORD.search(line)):
+            message = f"more than {LONGEST_WORD:,} characters in a word"
+            raise _refuse(f"{name}:{row}:{word.start() + 1}", message, "break it up")
+        directives += line.startswith("%")
+        if directives > MOST_DIRECTIVES:
+            raise _refuse(f"{name}:{row}:1", f"more than {MOST_DIRECTIVES} lines with %", "remove them")
     data, places = build(text, name)
     return Document(data, path or Path(name), name, places)
 
@@ -48,19 +67,19 @@ def _shown(file: Path) -> str:
     return os.fsencode(file).decode("utf-8", "replace").replace("\0", "\\0")
 
 
-def _bytes(file: Path, name: str) -> bytes:
-    """The raw content of a regular file of at most LARGEST bytes."""
+def _bytes(file: Path, name: str, largest: int) -> bytes:
+    """The raw content of a regular file of at most that many bytes."""
     try:
         status = os.stat(file)
         if stat.S_ISDIR(status.st_mode):
             inside = sorted(entry.name for entry in file.glob("*.yaml"))[:3]
             raise _refuse(name, "is a folder, not a file", f"it holds {', '.join(inside)}" if inside else "")
         if not stat.S_ISREG(status.st_mode):
-            raise _refuse(name, "is not a regular file", "give a YAML file")
-        if status.st_size > LARGEST:
-            raise _refuse(name, f"has {status.st_size:,} bytes, more than {LARGEST:,}", "split it")
+            raise _refuse(name, "is not a regular file", "give a file of text")
+        if status.st_size > largest:
+            raise _refuse(name, f"has {status.st_size:,} bytes, more than {largest:,}", "split it")
         with file.open("rb") as stream:
-            return stream.read(LARGEST + 1)
+            return stream.read(largest + 1)
     except FileNotFoundError:
         raise _refuse(name, "there is no such file", _near(file)) from None
     except NotADirectoryError:

@@ -28,7 +28,7 @@ def resolve_workload(name_or_path: str | Path) -> Path:
     shipped = {file.stem: file for file in sorted(data_path("workloads").glob("*.yaml"))}
     name = str(name_or_path).removeprefix("./").removeprefix("workloads/").removesuffix(".yaml")
     try:
-        if path.is_file() or (path.exists() and name not in shipped):
+        if path.is_file() or path.is_symlink() or (path.exists() and name not in shipped):
             return path
     except (OSError, ValueError):
         return path  # read_yaml says what is wrong with it

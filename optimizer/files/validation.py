@@ -17,6 +17,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 _REMEDY_INSIDE = re.compile(r"^(.*) \(((?:did you mean|one of) .*)\)$", re.DOTALL)
 _SHOWN = 60
+MOST_TOLD = 50
+"""Faults of one file that are told."""
 
 
 def validate(model: type[Model], document: Document) -> Model:
@@ -34,14 +36,20 @@ def validate(model: type[Model], document: Document) -> Model:
 
 def _problems(model: type[BaseModel], document: Document, errors: list[dict[str, Any]]) -> list[Problem]:
     """One Problem for each error, in the order of the file."""
-    found = []
-    for error in errors:
-        keys = _keys(error["loc"])
+    placed = sorted(
+        ((document.locate(keys), number, keys) for number, keys in enumerate(_keys(e["loc"]) for e in errors))
+    )
+    found: list[Problem] = []
+    for told, (_, number, keys) in enumerate(placed):
+        error = errors[number]
+        if len(found) == MOST_TOLD:
+            found.append(document.problem(keys, f"and {len(errors) - told:,} more faults, beginning here"))
+            break
         if error["type"] == "too_short" and _emptied(keys, errors):
             continue  # the list is short only because its items failed
         message, remedy = _PHRASES.get(error["type"], _own_words)(error, keys, model)
-        found.append((document.locate(keys), document.problem(keys, message, remedy)))
-    return [problem for _, problem in sorted(found, key=lambda pair: pair[0])]
+        found.append(document.problem(keys, message, remedy))
+    return found
 
 
 def _keys(loc: tuple[Any, ...]) -> Keys:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optimizer.errors import InputError, Problem
+from optimizer.files import read_text
 
 if TYPE_CHECKING:
     from optimizer.design import Result
 
 NAME = "result.json"
+LARGEST = 64_000_000
+"""Bytes of the largest result that is read."""
 
 
 def as_json(result: Result) -> str:
@@ -55,18 +58,15 @@ def read_result(path: Path) -> Result:
     from optimizer.design import Result
 
     file = path / NAME if path.is_dir() else path
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise _refuse(file, "there is no such file", "tierplan solve FILE --out DIR writes one") from None
-    except UnicodeDecodeError:
-        raise _refuse(file, "is not UTF-8 text") from None
-    except OSError as fault:
-        raise _refuse(file, f"cannot be read: {fault.strerror}") from None
+    if not os.path.lexists(file):
+        raise _refuse(file, "there is no such file", "tierplan solve FILE --out DIR writes one")
+    text = read_text(file, LARGEST)
     try:
         data = json.loads(text)
     except json.JSONDecodeError as fault:
         raise _refuse(f"{file}:{fault.lineno}:{fault.colno}", f"is not JSON: {fault.msg}") from None
+    except ValueError:
+        raise _refuse(file, "holds a number of too many digits to be a result") from None
     except RecursionError:
         raise _refuse(file, "is nested too deeply to be a result") from None
     try:

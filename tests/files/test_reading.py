@@ -65,13 +65,19 @@ def test_a_loop_of_links() -> None:
     assert refusal("a") == "a: is a loop of symbolic links (point the link at a file)"
 
 
+def test_a_loop_of_links_is_no_missing_workload() -> None:
+    os.symlink("b", "a")
+    os.symlink("a", "b")
+    assert resolve_workload("a") == Path("a")
+
+
 def test_a_device_is_not_read() -> None:
-    assert refusal("/dev/zero") == "/dev/zero: is not a regular file (give a YAML file)"
+    assert refusal("/dev/zero") == "/dev/zero: is not a regular file (give a file of text)"
 
 
 def test_a_pipe_is_not_waited_for() -> None:
     os.mkfifo("pipe")
-    assert refusal("pipe") == "pipe: is not a regular file (give a YAML file)"
+    assert refusal("pipe") == "pipe: is not a regular file (give a file of text)"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

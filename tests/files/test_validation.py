@@ -10,6 +10,7 @@ from pydantic import Field
 
 from optimizer.errors import InputError
 from optimizer.files import read_text_yaml, schema, validate
+from optimizer.files.validation import MOST_TOLD
 from optimizer.units import Strict, quantity
 
 
@@ -87,6 +88,13 @@ def test_all_faults_come_at_once_in_the_order_of_the_file() -> None:
         "t.yaml:5:1",
         "t.yaml:6:1",
     ]
+
+
+def test_a_thousand_faults_are_not_all_told() -> None:
+    found = faults("ttft: 1 s\n" + "".join(f"k{i}: 1\n" for i in range(1_000)))
+    assert len(found) == MOST_TOLD + 1
+    assert found[0].startswith("t.yaml:2:1 k0: unknown key")
+    assert found[-1] == f"t.yaml:{MOST_TOLD + 2}:1 k{MOST_TOLD}: and 950 more faults, beginning here"
 
 
 def test_the_schema_is_walked_by_the_names_of_the_file() -> None:
