@@ -33,6 +33,7 @@ TIDY_GAP = 1e-5  # what the machines around given instances are solved to
 TIDY_SECONDS = 8.0  # at most; it usually takes one
 LEAST_SECONDS = 1.0  # what a solve is given when the time is up: enough to return its start
 PART_OF_THE_TIME = 0.5  # of what is left, for the parts; then for the search near their answers
+COUNTS = "instances["  # columns that may be rounded up: an option may not
 USED = 1e-6  # an integer column above it has a place in a solution
 
 
@@ -136,22 +137,39 @@ class _Watched:
 def _from_parts(
     work: _Watched, relaxed: Floats, prices: Floats, start: Floats | None, known: float
 ) -> tuple[Outcome | None, float]:
-    """The best layout near the parts' answers and the bound the parts prove."""
-    blocks = Blocks.of(work.lp, work.owners)
-    parts = bound_by_parts(blocks, prices, work.clock.within(work.options, PART_OF_THE_TIME),
-                           interrupt=work.interrupt)
+    """The best layout near the parts' answers, and the bound that the parts prove."""
+    first = _rounded_up(work, relaxed, known) if start is None else _held(work, start, known)
+    if first is not None and first.gap <= work.options.gap:
+        return first, known
+    blocks, within = Blocks.of(work.lp, work.owners), work.clock.within(work.options, PART_OF_THE_TIME)
+    parts = bound_by_parts(blocks, prices, within, interrupt=work.interrupt)
     known = max(known, parts.bound)
-    work.say(math.inf, known)
-    integers = list(work.integers)
-    held = {k: float(round(parts.x[k])) for k in integers if math.isfinite(parts.x[k])}
-    found = _proven(work, work.solve(fixed=held, gap=TIDY_GAP, seconds=TIDY_SECONDS), known)
-    if found is not None and found.gap <= work.options.gap:
-        return found, known
-    places = [start, found.x if found else None, parts.x, relaxed]
-    idle = {k: 0.0 for k in integers if not any(x is not None and x[k] > USED for x in places)}
-    begin = start if found is None else found.x
-    near = _proven(work, work.solve(PART_OF_THE_TIME, start=begin, fixed=idle, known_bound=known), known)
-    return min((o for o in (found, near) if o is not None), key=lambda o: o.objective, default=None), known
+    work.say(math.inf if first is None else first.objective, known)
+    second = _held(work, parts.x, known)
+    begun = _best(first and _proven(work, first, known), second)
+    if begun is not None and begun.gap <= work.options.gap:
+        return begun, known
+    places = [parts.x, relaxed] if begun is None or begun.x is None else [parts.x, relaxed, begun.x]
+    idle = {k: 0.0 for k in work.integers if not any(x[k] > USED for x in places)}
+    near = work.solve(PART_OF_THE_TIME, start=begun.x if begun else None, fixed=idle, known_bound=known)
+    return _best(begun, _proven(work, near, known)), known
+
+
+def _held(work: _Watched, x: Floats, known: float) -> Outcome | None:
+    """The LLMs' integers of x, where it has them, and the cheapest machines around them."""
+    held = {k: float(round(x[k])) for k in work.integers if math.isfinite(x[k])}
+    return _proven(work, work.solve(start=x, fixed=held, gap=TIDY_GAP, seconds=TIDY_SECONDS), known)
+
+
+def _rounded_up(work: _Watched, relaxed: Floats, known: float) -> Outcome | None:
+    """A first layout in a second or two: every count of the relaxation rounded up serves what it serves."""
+    counts = (k for k in work.integers if work.lp.col_names[k].startswith(COUNTS))
+    up = {k: float(math.ceil(relaxed[k] - USED)) for k in counts}
+    return _proven(work, work.solve(fixed=up, gap=TIDY_GAP, seconds=TIDY_SECONDS), known)
+
+
+def _best(*outcomes: Outcome | None) -> Outcome | None:
+    return min((o for o in outcomes if o is not None), key=lambda o: o.objective, default=None)
 
 
 def _proven(work: _Watched, outcome: Outcome, bound: float) -> Outcome | None:
@@ -172,9 +190,8 @@ def _tidied(work: _Watched, found: Outcome) -> Outcome:
     """
     if found.x is None or found.gap <= TIDY_GAP or found.status is Status.INTERRUPTED:
         return found
-    held = {k: float(round(found.x[k])) for k in work.integers}
-    tidy = work.solve(start=found.x, fixed=held, gap=TIDY_GAP, seconds=TIDY_SECONDS)
-    if tidy.x is None or tidy.objective >= found.objective:
+    tidy = _held(work, found.x, found.bound)
+    if tidy is None or tidy.objective >= found.objective:
         return found
     gap = relative_gap(tidy.objective, found.bound)
     status = Status.WITHIN_GAP if gap <= work.options.gap else found.status

@@ -33,6 +33,7 @@ from optimizer.solver.outcome import Outcome
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
+LEAST_SECONDS = 0.5
 FINER = 10.0
 """A part is solved to this fraction of the gap asked for the whole: its own gap weakens the bound."""
 
@@ -114,29 +115,27 @@ def bound_by_parts(
 ) -> Bound:
     """Solve every part at the given prices (duals of all rows of `lp`), as many at once as there are threads.
 
-    Parts share the time limit fairly: a part that starts late gets what is left. Nothing here can fail
+    Parts share the time limit by their size; one that is not finished counts by the bound it has. Nothing fails
     silently: a part that HiGHS cannot decide makes the bound -inf.
     """
     prices = blocks.prices(row_duals)
-    began, given_up = time.perf_counter(), threading.Event()
+    given_up = threading.Event()
+    largest_first = sorted(blocks.parts, key=lambda part: -part.columns.size)
+    turns = _Turns(options, largest_first)
     x = np.full(blocks.lp.c.size, math.nan)
 
     def stop() -> bool:
         return given_up.is_set() or bool(interrupt and interrupt())
 
     def answer(part: Part) -> tuple[Part, Outcome | None]:
-        left = options.time_limit - (time.perf_counter() - began)
-        if left <= 0 or given_up.is_set():
-            return part, None
         priced = replace(part.own, c=part.own.c - part.shared.T @ prices)
-        own = replace(options, gap=options.gap / FINER, threads=1, time_limit=left)
+        own = replace(options, gap=options.gap / FINER, threads=1, time_limit=turns.next(part))
         try:
-            return part, solve(priced, own, interrupt=stop)
+            return part, None if stop() else solve(priced, own, interrupt=stop)
         except SolverFailure:
             return part, None
 
     total = blocks.constant(prices)
-    largest_first = sorted(blocks.parts, key=lambda part: -part.columns.size)
     with ThreadPoolExecutor(max(1, options.threads)) as pool:
         try:
             for part, outcome in pool.map(answer, largest_first):
@@ -145,7 +144,28 @@ def bound_by_parts(
                     x[part.columns] = outcome.x
         finally:  # on Ctrl-C the runs that are under way must not be waited for
             given_up.set()
-    return Bound(total, x, time.perf_counter() - began)
+    return Bound(total, x, turns.spent)
+
+
+class _Turns:
+    """Shares the seconds of all threads among the parts by size; what one leaves, the later ones get."""
+
+    def __init__(self, options: SolveOptions, parts: Sequence[Part]):
+        self.options, self.waiting = options, sum(part.columns.size for part in parts)
+        self.began, self.lock = time.perf_counter(), threading.Lock()
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the first turn could begin."""
+        return time.perf_counter() - self.began
+
+    def next(self, part: Part) -> float:
+        """Seconds for a part that begins now: never none, since a late bound is better than no bound."""
+        left = self.options.time_limit - self.spent
+        with self.lock:
+            share = part.columns.size / max(1, self.waiting)
+            self.waiting -= part.columns.size
+        return max(LEAST_SECONDS, min(left, left * max(1, self.options.threads) * share))
 
 
 def _restricted(

@@ -1,13 +1,12 @@
 """The best layout of a question that differs a little from one already answered, in the seconds it is given.
 
 The answer knows how full its places are, so a neighbour starts from its touching points and spares a round.
-The answer's own instances, or the relaxation's rounded up, with the cheapest machines around them are a
-layout within a second; whatever time is left improves it.
+The answer's own instances with the cheapest machines around them are often a layout within a second; whatever
+time is left improves it.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +21,6 @@ from optimizer.instance import Instance
 from optimizer.solver import Compiled, Outcome, SolveOptions, compile, relaxation, solve
 
 Floats = NDArray[np.float64]
-IN_USE = 1e-6  # instances: less of a pool in the relaxation is rounding
 BRIEF = 0.25  # of the seconds left go to each first layout at most; it usually takes half a second
 LEAST = 3.0  # seconds for the relaxation and for it when hardly any are left: better late than nothing
 JUDGING = 0.3  # what judging a layout takes of the seconds that writing and relaxing its model took
@@ -127,15 +125,14 @@ def _ready(instance: Instance, options: SolveOptions, clock: Clock, interrupt: I
 def _begun(
     ready: _Ready, answer: Known, options: SolveOptions, clock: Clock, interrupt: Interrupt | None
 ) -> Floats | None:
-    """The cheaper of two first layouts, if there is one. A small program needs none."""
-    lp, x, t = ready.compiled.lp, ready.relaxed.x, ready.model.t
-    if x is None or not lp.is_large:
+    """The answer's own instances in the cheapest machines, if they serve. A small program needs none."""
+    lp, t = ready.compiled.lp, ready.model.t
+    if ready.relaxed.x is None or not lp.is_large:
         return None
-    pools, instances = ready.model.instance.pools, ready.model.pyomo.instances
-    column = {p.id: ready.compiled.column_of[instances[p.id, t]] for p in pools}
-    guesses = [{column[p.id]: float(math.ceil(x[column[p.id]] - IN_USE)) for p in pools}]
-    if answer.instances.keys() <= column.keys():
-        guesses.append({column[p.id]: float(answer.instances.get(p.id, 0)) for p in pools})
+    instances = ready.model.pyomo.instances
+    column = {p.id: ready.compiled.column_of[instances[p.id, t]] for p in ready.model.instance.pools}
+    if not answer.instances.keys() <= column.keys():
+        return None
+    same = {column[name]: float(answer.instances.get(name, 0)) for name in column}
     brief = replace(options, time_limit=max(LEAST, BRIEF * clock.left))
-    begun = [solve(lp, brief, fixed=guess, interrupt=interrupt) for guess in guesses]
-    return min(begun, key=lambda outcome: outcome.objective).x
+    return solve(lp, brief, fixed=same, interrupt=interrupt).x
