@@ -38,13 +38,13 @@ def tangent_slope(variance: float, count: float) -> float:
 def requests_that_fit(room: float, running: Footprint, shape: Shape) -> float:
     """Running requests of this footprint that an instance holds, with `room` KV bytes free on each GPU.
 
-    DP * room / (sharded/TP + replicated): a request lies on one attention-DP rank. Not rounded; 0 if none.
+    DP * room / `per_rank(TP)`: a request lies on one attention-DP rank. Not rounded; 0 if none.
     """
     return shape.data_parallel * max(0.0, room) / running.per_rank(shape.tensor_parallel)
 
 
 def longest_request_fits(room: float, longest: Footprint, shape: Shape) -> bool:
-    """Whether one longest request runs: sharded/TP + replicated <= room of one GPU.
+    """Whether one longest request runs: its bytes on a rank, `per_rank(TP)`, <= room of one GPU.
 
     Running KV lives in HBM and nowhere else: no amount of DRAM changes the answer, and no number of
     attention-DP ranks either (LMCache 1372; law `running_kv_fits_hbm`).

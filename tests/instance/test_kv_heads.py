@@ -99,3 +99,12 @@ def test_a_context_is_handed_over_once() -> None:
     assert {name: sorted(found) for name, found in sent.items()} == {
         name: [pytest.approx(KV * total + STATES) for total in lengths] for name in COPIES
     }
+
+
+def test_a_rank_unpacks_the_entries_of_its_own_head() -> None:
+    """What a codec made smaller, as it lies on a rank: half under TP2 and TP8; states were never packed."""
+    for name, halves in (("dp8", 2), ("tp2dp2", 1), ("tp8", 1)):
+        d = deployed(CARD, CARD.option("fp8"), "H200-SXM", name)
+        unpacked, plain = d.entries(TOKENS, PREFIX), d.loaded(TOKENS, there=PREFIX)
+        assert unpacked.per_rank(d.tp) == halves * KV * (TOKENS - PREFIX) / 2
+        assert plain.one_copy - unpacked.one_copy == STATES
