@@ -88,15 +88,13 @@ def solve(
     if dry_run and out is not None:
         raise typer.BadParameter("a dry run has no result to write", param_hint="'--out'")
     with guarded():
-        from optimizer.catalog import load_catalog
+        loaded, catalog = _read(file, sets)
         from optimizer.design import plan
         from optimizer.report.console import page, show
         from optimizer.report.files import as_json as text_of
         from optimizer.report.files import prepare, write_result
         from optimizer.solver import SolveOptions
-        from optimizer.workload import load_workload
 
-        loaded, catalog = load_workload(file, sets or []), load_catalog()
         own: dict[str, Any] = dict(solver_options or [])  # type: ignore[arg-type]  # pairs, by the parser
         options = SolveOptions(gap=gap, time_limit=time_limit, seed=seed, highs_options=own)
         if dry_run:
@@ -123,6 +121,18 @@ def solve(
         raise typer.Exit(of_result(result))
 
 
+def _read(file: str, sets: list[str] | None) -> tuple[Loaded, Catalog]:
+    """The question, with its names checked: what is wrong with a file is told before a solver is loaded."""
+    from optimizer.catalog import load_catalog
+    from optimizer.instance.checks import names
+    from optimizer.workload import load_workload
+
+    loaded, catalog = load_workload(file, sets or []), load_catalog()
+    with placed(loaded):
+        names(loaded.workload, catalog)
+    return loaded, catalog
+
+
 def _measure(loaded: Loaded, catalog: Catalog, as_json: bool) -> None:
     """A dry run."""
     from optimizer.design.sizing import dry_run
@@ -142,13 +152,11 @@ def _measure(loaded: Loaded, catalog: Catalog, as_json: bool) -> None:
 def validate(file: File, sets: Sets = None) -> None:
     """Check a workload without solving it: schema, names, and whether any allowed hardware can serve it."""
     with guarded():
-        from optimizer.catalog import load_catalog
+        loaded, catalog = _read(file, sets)
         from optimizer.design.sizing import dry_run
         from optimizer.report.console import show
         from optimizer.report.validation import summary
-        from optimizer.workload import load_workload
 
-        loaded, catalog = load_workload(file, sets or []), load_catalog()
         with placed(loaded):
             model = dry_run(loaded, catalog)
         warn(model.warnings)
