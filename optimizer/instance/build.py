@@ -12,7 +12,7 @@ from optimizer.instance.deployment import Deployment, deployments
 from optimizer.instance.dominance import undominated
 from optimizer.instance.hardware import Market
 from optimizer.instance.money import remarks
-from optimizer.instance.paths import Job, Roads, jobs, paths, readable_from
+from optimizer.instance.paths import Job, Roads, fits, jobs, paths, readable_from
 from optimizer.instance.pools import decodes, pools
 from optimizer.instance.stores import Places, holdings, places, stores, weigh
 from optimizer.instance.traffic import traffic
@@ -197,7 +197,7 @@ class _Laid:
                 self.pools.append(filled)
                 self.paths += routes
                 self.decodes += decoded
-                self._weigh(d, work if routes else [])
+                self._weigh(d, [job for job in work if fits(d, pool, job)] if routes else [])
 
     def _time(self, d: Deployment, buckets: list[Bucket]) -> None:
         usual = replace(d, option=next(o for o in d.card.options if o.default))

@@ -176,12 +176,16 @@ def lane_cut(walls: dict[Job, float], load: float) -> float:
     return max(sorted(set(walls.values())), key=in_time)
 
 
+def fits(d: Deployment, pool: Pool, job: Job) -> bool:
+    """Whether the context that a job leaves lies on the ranks of one request."""
+    return d.idle(job.total) <= pool.room * d.one_rank
+
+
 def paths(d: Deployment, pool: Pool, work: list[Job], roads: Roads) -> tuple[Pool, list[Path]]:
     """The paths of one pool, and the pool with its longest job (seconds on one rank)."""
     if pool.role is Role.DECODE:
         return pool, []
-    fits = [job for job in work if d.idle(job.total) <= pool.room * d.one_rank]  # one request, one rank
-    walls = {job: d.wall(job.flops, job.new, pool.prefill_share) for job in fits}
+    walls = {job: d.wall(job.flops, job.new, pool.prefill_share) for job in work if fits(d, pool, job)}
     if not walls:
         return pool, []
     if pool.lane == "short":
