@@ -108,7 +108,7 @@ def copied(tmp_path):
      'kimi-k3.shapes: no accelerator "B300" (did you mean "B300-SXM"?)'),
     ("llms/kimi-k3.yaml", "source: WASTE", "source: WAIST",
      'kimi-k3.active_parameters.source: no source "WAIST" in sources (did you mean "WASTE"?)'),
-    ("llms/kimi-k2.yaml", "accelerators: [hopper, blackwell]\n    engi", "accelerators: [hoper]\n    engi",
+    ("llms/kimi-k2.yaml", "accelerators: [hopper, blackwell, rubin]\n    engi", "accelerators: [hoper]\n    engi",
      'kimi-k2.int4-turboquant.accelerators: no accelerator or family "hoper" (did you mean "hopper"?)'),
     ("llms/deepseek-v3.2.yaml", "efficiency_family: deepseek-v3.2", "efficiency_family: deepseek-v4",
      "no efficiency family"),
