@@ -71,7 +71,7 @@ def test_what_lies_outside_the_harmless_range_is_flagged(tiny: DryRun) -> None:
 
 
 def test_a_row_of_ones_own_with_wild_numbers_is_flagged() -> None:
-    limit = "limits={wild: {terms: {servers.HGX-B300-8: 1, nvme: 1}, max: 1.0e+18}}"  # machines and bytes
+    limit = "limits={wild: {terms: {servers.HGX-B300-8: 1, nvme: 1.0e-4}, max: 1.0e+14}}"  # machines, bytes
     assert "user" in dry_run(load_workload("tiny", [limit]), load_catalog()).flagged
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -48,9 +47,10 @@ def test_every_preset_has_a_line(run) -> None:
     done = run("init", "--preset", "list")
     assert done.exit_code == 0
     assert list(presets()) == PRESETS
+    shown = " ".join(done.stdout.split())  # a long line is folded
     for name, line in presets().items():
         assert line
-        assert re.search(rf"^{name} +{re.escape(line)}$", done.stdout, re.MULTILINE)
+        assert f"{name} {line}" in shown
     assert list(Path().iterdir()) == []
 
 

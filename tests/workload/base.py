@@ -39,7 +39,7 @@ tiers:
 options:
   kimi-k2: {only: [int4-bf16]}
 limits:
-  gpus: {terms: {servers.HGX-B300-8: 8, accelerators.B300-SXM: 1, nvme: 0.5, power: 0}, min: 1, max: 64}
+  gpus: {terms: {servers.HGX-B300-8: 8, accelerators.B300-SXM: 1, nvme: 1e-9, power: 0}, min: 1, max: 64}
 """
 
 

@@ -155,7 +155,7 @@ CASES: dict[str, list[tuple[tuple[str, str], str]]] = {
     ],
     "user_limits_are_well_formed": [
         (
-            ("nvme: 0.5", "nvmee: 0.5"),
+            ("nvme: 1e-9", "nvmee: 1e-9"),
             '31:67 limits.gpus.terms.nvmee: is not a quantity (did you mean "nvme"?)',
         ),
         (
@@ -164,10 +164,10 @@ CASES: dict[str, list[tuple[tuple[str, str], str]]] = {
             "(one of: dram, cxl, nvme, power, servers.<id>, accelerators.<id>)",
         ),
         (
-            ("{servers.HGX-B300-8: 8, accelerators.B300-SXM: 1, nvme: 0.5, power: 0}", "{dram: 0}"),
+            ("{servers.HGX-B300-8: 8, accelerators.B300-SXM: 1, nvme: 1e-9, power: 0}", "{dram: 0}"),
             "31:10 limits.gpus.terms: every coefficient is 0 (give one a value)",
         ),
-        (("min: 1, max: 64", "min: 65, max: 64"), "31:89 limits.gpus.min: 65 is more than max 64"),
+        (("min: 1, max: 64", "min: 65, max: 64"), "31:90 limits.gpus.min: 65 is more than max 64"),
     ],
     "power_of_a_contract_is_in_its_price": [
         (
@@ -268,14 +268,21 @@ CASES: dict[str, list[tuple[tuple[str, str], str]]] = {
             "(check the unit and the digits)",
         ),
         (
-            ("nvme: 0.5", "nvme: 1e-300"),
-            "31:67 limits.gpus.terms.nvme: 1e-300 is less than is planned with (1e-15) "
+            ("min: 1, max: 64", "max: 1e-300"),
+            "31:90 limits.gpus.max: 1e-300 is less than is planned with (1e-15) "
             "(check the unit and the digits)",
         ),
         (
             ("tiers:\n", "prices: {parts: {CMM-D-256: $1e20}}\ntiers:\n"),
             "24:18 prices.parts.CMM-D-256: 1e+20 $ is more than is planned with (1e+15) "
             "(check the unit and the digits)",
+        ),
+    ],
+    "own_rows_are_balanced": [
+        (
+            ("servers.HGX-B300-8: 8, accelerators.B300-SXM: 1, nvme: 1e-9", "dram: 1e-9, nvme: 1e6"),
+            "31:18 limits.gpus.terms.dram: counts for nothing beside nvme, whose term is about 1e+16 times "
+            "as large (choose coefficients that make the terms of one size)",
         ),
     ],
 }

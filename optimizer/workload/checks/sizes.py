@@ -24,12 +24,18 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "bytes": (1.0, 1e21), "bytes/s": (1.0, 1e18), "seconds": (1e-6, 100 * YEAR), "FLOP/s": (1.0, 1e24),
     "FLOP": (1.0, 1e30), "watts": (1.0, 1e12), "USD": (1e-2, 1e15), "USD/byte": (1e-18, 1e-3),
     "USD/s": (1e-12, 1e6), "USD/J": (1e-15, 1e-2), "USD/W-s": (1e-15, 1e-2), "USD/token": (1e-15, 1e3),
-    "1/s": (1e-6, 1e9), "tokens": (1e-3, 1e9), "tokens/s": (1e-3, 1e12), "IO/s": (1e-3, 1e15),
+    "1/s": (1e-4, 1e9), "tokens": (1e-3, 1e9), "tokens/s": (1e-2, 1e8), "IO/s": (1e-3, 1e15),
     "fraction": (1e-9, 1e3), "count": (1e-9, 1e9), "points": (1e-6, 1e3), "rack units": (1e-3, 1e9),
 }  # fmt: skip
 """Dimension -> the smallest and the largest size that is planned with, SI; nothing at all is no size."""
-PLAIN = (1e-15, 1e21)
-"""The same of numbers without a dimension, such as the coefficients of a row of one's own."""
+PLAIN = (1e-3, 1e6)
+"""The same of numbers without a dimension: ratios, shares of time."""
+OWN = (1e-15, 1e21)
+"""The same of the numbers of a row of the planner's own, which may be about bytes."""
+TYPICAL: Mapping[str, float] = {"dram": 1e12, "cxl": 1e12, "nvme": 1e13, "power": 1e4}
+"""About how much of a quantity a machine has: bytes, watts; one of everything else."""
+APART = 1e11
+"""Times that the terms of a row of one's own may differ: a smaller one would be lost beside the largest."""
 MOST = 10_000_000
 """The largest whole number."""
 
@@ -60,7 +66,7 @@ def _inside(keys: Keys, value: Any, annotation: Any = None) -> Iterator[Fault]:
 
 
 def _sized(keys: Keys, value: float, dimension: str) -> Iterator[Fault]:
-    low, high = BOUNDS[dimension] if dimension else (1, MOST) if isinstance(value, int) else PLAIN
+    low, high = _bounds(keys, value, dimension)
     if value == 0 or low <= abs(value) <= high:
         return
     unit = USUAL.get(dimension, "")
@@ -69,6 +75,26 @@ def _sized(keys: Keys, value: float, dimension: str) -> Iterator[Fault]:
     more = "more" if abs(value) > high else "less"
     message = f"{size:.4g} {unit}".rstrip() + f" is {more} than is planned with ({bound:.4g})"
     yield Fault(keys, message, "check the unit and the digits")
+
+
+def _bounds(keys: Keys, value: float, dimension: str) -> tuple[float, float]:
+    if dimension:
+        return BOUNDS[dimension]
+    if keys[:1] == ("limits",):
+        return OWN
+    return (1, MOST) if isinstance(value, int) else PLAIN
+
+
+def own_rows_are_balanced(workload: Workload) -> Iterator[Fault]:
+    """No term of a row of the planner's own is lost beside another: bytes beside machines need a factor."""
+    for name, limit in workload.limits.items():
+        weights = {term: abs(c) * TYPICAL.get(term, 1.0) for term, c in limit.terms.items() if c}
+        if weights and max(weights.values()) > APART * min(weights.values()):
+            least, most = min(weights, key=weights.__getitem__), max(weights, key=weights.__getitem__)
+            ratio = weights[most] / weights[least]
+            yield Fault(("limits", name, "terms", least),
+                        f"counts for nothing beside {most}, whose term is about {ratio:.0e} times as large",
+                        "choose coefficients that make the terms of one size")
 
 
 def dimension_of(annotation: Any) -> str:
@@ -82,4 +108,4 @@ def dimension_of(annotation: Any) -> str:
     return next((found for part in get_args(annotation) if (found := dimension_of(part))), "")
 
 
-CHECKS: tuple[Check, ...] = (quantities_are_plausible,)
+CHECKS: tuple[Check, ...] = (quantities_are_plausible, own_rows_are_balanced)
