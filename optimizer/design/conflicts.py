@@ -23,7 +23,7 @@ from optimizer.instance.hardware import UNLIMITED
 from optimizer.solver import Compiled, Given, Slack, SolveOptions, compile, give_way
 from optimizer.workload import Workload
 
-AT_MOST = 10_000  # machines: more than any answer
+AT_MOST = 100_000  # machines: more than any answer
 HAIR = 1e-6  # a fix is told this much on the safe side, so that applying it is enough
 NOTHING = 1e-9  # of what was demanded: a demand of less is none
 COUNT = 1e-4  # a count found within the solver's tolerance is that count
@@ -153,8 +153,26 @@ def standing(
     """Every conflict where the margins touch best, and the instance with these touching points.
 
     Without a conflict the instance is one that can be met, though it was not where the margins touched first.
+    Where no limit that a planner can move mends it, the margins may ask for more than a domain has: they are
+    tried where they leave it room.
     """
     clock = Clock.start(options.time_limit)
+    found, there = _touching(instance, workload, options, clock)
+    if _movable(found) or not clock.left:
+        return found, there
+    roomy = margins.first_guess(instance, margin_kept=True)
+    others, elsewhere = _touching(roomy, workload, options, clock)
+    return (others, elsewhere) if _movable(others) else (found, there)
+
+
+def _movable(found: tuple[Conflict, ...]) -> bool:
+    return all(conflict.path for conflict in found)
+
+
+def _touching(
+    instance: Instance, workload: Workload, options: SolveOptions, clock: Clock
+) -> tuple[tuple[Conflict, ...], Instance]:
+    """The conflicts, and where the margins touch: they follow the answer while less gives way for it."""
     found: tuple[Conflict, ...] = ()
     least, there = math.inf, instance
     for _ in range(TOUCHES):

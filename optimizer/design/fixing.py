@@ -9,25 +9,66 @@ asked until it can be met: the fixes are `--set` overrides that, applied togethe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from optimizer.catalog import Catalog
 from optimizer.design.conflicts import HAIR, Conflict, standing
 from optimizer.design.mending import mend
-from optimizer.design.result import Shortfall
-from optimizer.design.rounds import improve
-from optimizer.design.search import Clock
+from optimizer.design.result import Round, Shortfall
+from optimizer.design.rounds import ROUNDS, Candidate, improve
+from optimizer.design.search import Clock, Interrupt, Progress
 from optimizer.errors import InputError, Problem
 from optimizer.instance import Instance
 from optimizer.instance.build import build
 from optimizer.instance.checks import Unmeetable
-from optimizer.solver import SolveOptions, Status
-from optimizer.workload import Loaded, loaded
+from optimizer.solver import Outcome, SolveOptions, Status
+from optimizer.workload import Loaded, Workload, loaded
 
-ROUNDS = 12  # of asking the fixed demand again
+AGAIN = 12  # times of asking the fixed demand again
 HAIRS = (HAIR, 10 * HAIR, 100 * HAIR)  # safe sides, in turn, while the exact check rejects the layout
+REMEDY = "; smallest fix: "
+PATIENCE = 10.0  # seconds that reasons get at least, however little there was for the search
 ANY = 0.5  # the gap of a search that only asks whether there is a layout
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The best layout, or the conflicts, or (out of time) neither; the rounds; the instance solved last."""
+
+    best: Candidate | None
+    rounds: list[Round]
+    failed: tuple[Instance, Outcome]
+    conflicts: tuple[Conflict, ...] = ()
+
+
+def search(
+    instance: Instance,
+    workload: Workload,
+    options: SolveOptions,
+    clock: Clock,
+    *,
+    rounds: int = ROUNDS,
+    progress: Progress | None = None,
+    interrupt: Interrupt | None = None,
+) -> Searched:
+    """Rounds of search; where none finds a layout, the conflicts with the margins touching where they ask for
+    least, or the search again from there where that leaves none."""
+
+    def improved(instance: Instance, *, touched: bool) -> Searched:
+        best, done, failed = improve(
+            instance, options, clock, rounds=rounds, touched=touched, progress=progress, interrupt=interrupt
+        )
+        return Searched(best, done, failed)
+
+    first = improved(instance, touched=False)
+    if first.best is not None or first.failed[1].status is not Status.INFEASIBLE:
+        return first
+    patient = replace(options, time_limit=max(PATIENCE, options.time_limit))
+    found, there = standing(first.failed[0], workload, patient)
+    if found:
+        return replace(first, conflicts=found, failed=(there, first.failed[1]))
+    return improved(there, touched=True)
 
 
 def shortfalls(
@@ -41,7 +82,7 @@ def shortfalls(
     clock = Clock.start(options.time_limit)
     found: dict[str, _Found] = {conflict.row: conflict for conflict in known}
     hairs = list(HAIRS)
-    for _ in range(ROUNDS):
+    for _ in range(AGAIN):
         told = _told(found, hairs[0])
         if not clock.left or not all(lack.sets for lack in told):
             break
@@ -80,13 +121,10 @@ def _again(
 ) -> tuple[_Verdict, tuple[Conflict, ...]]:
     """Ask the fixed demand: any layout will do."""
     easily = replace(options, gap=max(options.gap, ANY))
-    best, _, (failed, outcome) = improve(instance, easily, Clock.start(options.time_limit), rounds=1)
-    if best is not None:
-        return (_Verdict.MET if best.certificate.passed else _Verdict.REJECTED), ()
-    if outcome.status is not Status.INFEASIBLE:
-        return _Verdict.UNKNOWN, ()
-    more, _ = standing(failed, fixed.workload, options)
-    return (_Verdict.CONFLICTS if more else _Verdict.UNKNOWN), more
+    searched = search(instance, fixed.workload, easily, Clock.start(options.time_limit), rounds=1)
+    if searched.best is not None:
+        return (_Verdict.MET if searched.best.certificate.passed else _Verdict.REJECTED), ()
+    return (_Verdict.CONFLICTS if searched.conflicts else _Verdict.UNKNOWN), searched.conflicts
 
 
 def _with_conflicts(found: dict[str, _Found], more: Iterable[Conflict]) -> dict[str, _Found]:
@@ -102,19 +140,26 @@ def _with_refusals(
     found: dict[str, _Found], refusal: Unmeetable, asked: Loaded, fixed: Loaded, catalog: Catalog
 ) -> dict[str, _Found]:
     """What is found, with the demands that nothing on offer meets and what mends each."""
-    told = (_refused(asked, fixed, problem, catalog) for problem in refusal.problems)
-    return found | {lack.row: lack for lack in told}
+    merged = dict(found)
+    for problem in refusal.problems:
+        lack = _refused(asked, fixed, problem, catalog)
+        before = merged.get(lack.row)
+        if isinstance(before, Shortfall):  # mended once already: what was missing is what was missing first
+            missing, _, _ = before.fix.partition(REMEDY)
+            lack = lack.model_copy(update={"fix": missing + REMEDY + lack.fix.partition(REMEDY)[2]})
+        merged[lack.row] = lack
+    return merged
 
 
 def _refused(asked: Loaded, fixed: Loaded, problem: Problem, catalog: Catalog) -> Shortfall:
-    placed, fix = asked.document.placed(problem), mend(problem, fixed.workload, catalog)
-    remedy = f"smallest fix: {fix.words}" if fix.words else problem.remedy
+    placed = asked.document.placed(problem)
+    fix = mend(problem, fixed.workload, catalog, asked.workload)
     return Shortfall(
         row=f"{placed.where} {placed.path}".strip(),
         have=None,
         need=None,
         unit="",
-        fix=f"{problem.message}; {remedy}",
+        fix=f"{problem.message}{REMEDY}{fix.words or problem.remedy}",
         sets=fix.sets,
     )
 

@@ -18,8 +18,10 @@ NOTHING = 1e-9
 STEP = 10.0  # the most a touching point moves in one round
 
 
-def first_guess(instance: Instance) -> Instance:
-    """Slopes as if every domain of every store, and every instance of every pool, were full."""
+def first_guess(instance: Instance, *, margin_kept: bool = False) -> Instance:
+    """Slopes as if every domain of every store, and every instance of every pool, were full; with
+    `margin_kept` no fuller than a margin lets it be, which is far less where it holds a context or two."""
+    full = _full_beside_margin if margin_kept else _full
     sizes: dict[str, list[float]] = {}
     store_of = {loc.id: loc.store for loc in instance.locations}
     for s in instance.stored:
@@ -30,12 +32,12 @@ def first_guess(instance: Instance) -> Instance:
     stores = {
         s.id: slope
         for s in instance.stores
-        if s.id in sizes and (slope := _full(instance, _domain_bytes(instance, s), sizes[s.id]))
+        if s.id in sizes and (slope := full(instance, _domain_bytes(instance, s), sizes[s.id]))
     }
     pools = {
         p.id: slope
         for p in instance.pools
-        if p.id in running and (slope := _full(instance, p.room, running[p.id]))
+        if p.id in running and (slope := full(instance, p.room, running[p.id]))
     }
     return instance.with_slopes(stores, pools)
 
@@ -44,6 +46,15 @@ def _full(instance: Instance, usable: float, sizes: list[float]) -> float:
     """sqrt(1/V) of one full domain: V = psi x usable x typical bytes, at least one context's square."""
     typical = sum(sizes) / len(sizes)
     variance = instance.dispersion * max(usable * typical, typical**2)
+    return math.sqrt(1.0 / variance) if variance > 0 else 0.0
+
+
+def _full_beside_margin(instance: Instance, usable: float, sizes: list[float]) -> float:
+    """sqrt(1/V) of a domain whose mean x and margin fill it: x + z sqrt(psi x typical) = usable."""
+    typical = sum(sizes) / len(sizes)
+    half = instance.quantile * math.sqrt(instance.dispersion * typical) / 2
+    mean = (math.sqrt(half**2 + max(0.0, usable)) - half) ** 2
+    variance = instance.dispersion * mean * typical
     return math.sqrt(1.0 / variance) if variance > 0 else 0.0
 
 

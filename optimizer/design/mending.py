@@ -14,10 +14,13 @@ from optimizer.errors import InputError, Problem
 from optimizer.instance.build import build
 from optimizer.instance.checks import Unmeetable
 from optimizer.workload import Workload
-from optimizer.workload.schema import ServerChoice
+from optimizer.workload.schema import ServerChoice, TrafficClass
 
 DOUBLINGS = 14  # of a limit, before it is called hopeless: 16,000 times what was asked
 CLOSE = 1.001  # a limit found to a thousandth is told as the smallest
+FOR_PROMPTS = 0.1  # of an instance's HBM: filled with shared prefixes to the last byte it prefills nothing
+PARTS = 500  # a count found to a part in so many is told as the most
+ELSEWHERE = ("storage", "dram_pool", "nvme", "dram")
 MS = 1e-3
 LONG = 9.9995  # seconds from which a time is told in seconds
 
@@ -30,13 +33,15 @@ class Mend:
     words: str = ""
 
 
-def mend(problem: Problem, workload: Workload, catalog: Catalog) -> Mend:
-    """The smallest fix of a pre-check's problem."""
+def mend(problem: Problem, workload: Workload, catalog: Catalog, first: Workload) -> Mend:
+    """The smallest fix of a pre-check's problem with a workload, in words about what was asked at first."""
     match problem.keys:
         case ("classes", str(name), "slo", "tpot" | "ttft" as limit):
-            return _slower(workload, catalog, name, limit)
+            return _slower(workload, catalog, name, limit, getattr(first.classes[name].slo, limit))
         case ("classes", str(name), "model"):
             return _servers(workload, catalog, workload.classes[name].model)
+        case ("classes", str(name), "shared_prefix", "distinct"):
+            return _fewer_prefixes(workload, catalog, name)
         case ("limits", str(name), "max"):
             return Mend((f"limits.{name}.max=0",), "offer it under hardware, or allow none of it")
         case ("tiers", str(tier), "min_bytes"):
@@ -46,26 +51,59 @@ def mend(problem: Problem, workload: Workload, catalog: Catalog) -> Mend:
     return Mend()
 
 
-def _slower(workload: Workload, catalog: Catalog, name: str, limit: str) -> Mend:
+def _slower(workload: Workload, catalog: Catalog, name: str, limit: str, at_first: float) -> Mend:
     """The least TTFT or TPOT of a class that something on offer meets."""
     cls = workload.classes[name]
     keys = ("classes", name, "slo", limit)
 
     def meets(seconds: float) -> bool:
         slo = cls.slo.model_copy(update={limit: seconds})
-        changed = {name: cls.model_copy(update={"slo": slo})}
+        changed = {**_of_model(workload, cls.model), name: cls.model_copy(update={"slo": slo})}
         return keys not in _refused(workload.model_copy(update={"classes": changed, "limits": {}}), catalog)
 
-    asked = float(getattr(cls.slo, limit))
-    found = _least(asked, meets)
+    found = _least(float(getattr(cls.slo, limit)), meets)
     if found is None:
         return Mend()
     return Mend((f"classes.{name}.slo.{limit}={found / MS:.6g} ms",),
-                f"raise {limit} from {_shown(asked)} to {_shown(found)}")
+                f"raise {limit} from {_shown(at_first)} to {_shown(found)}")
 
 
 def _shown(seconds: float) -> str:
     return f"{seconds / MS:.4g} ms" if seconds < LONG else f"{seconds:,.4g} s"
+
+
+def _fewer_prefixes(workload: Workload, catalog: Catalog, name: str) -> Mend:
+    """The most shared prefixes of a class that leave an instance room; else a tier that holds them all."""
+    cls = workload.classes[name]
+    keys = ("classes", name, "shared_prefix", "distinct")
+    prefix = cls.shared_prefix
+    if prefix is None:
+        return Mend()
+
+    def fits(**update: object) -> bool:
+        changed = cls.model_copy(update={"shared_prefix": prefix.model_copy(update=update)})
+        classes = {**_of_model(workload, cls.model), name: changed}
+        asked = workload.model_copy(update={"classes": classes, "limits": {}})
+        try:
+            return keys not in _refused(asked, catalog)
+        except InputError:  # a tier that is not there
+            return False
+
+    if not fits(distinct=1):
+        there = next((tier for tier in ELSEWHERE if fits(held_in=tier)), None)
+        path = f"classes.{name}.shared_prefix.held_in"
+        return Mend((f"{path}={there}",), f"hold them in {there}") if there else Mend()
+    low, high = 1, prefix.distinct
+    while high - low > max(1, low // PARTS):
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(distinct=middle) else (low, middle)
+    low = max(1, int(low * (1 - FOR_PROMPTS)))
+    words = f"no more than {low:,} distinct ones, or hold them in another tier"
+    return Mend((f"classes.{name}.shared_prefix.distinct={low}",), words)
+
+
+def _of_model(workload: Workload, model: str) -> dict[str, TrafficClass]:
+    return {name: c for name, c in workload.classes.items() if c.model == model}
 
 
 def _least(asked: float, meets: Callable[[float], bool]) -> float | None:
@@ -106,7 +144,7 @@ class _Offer:
 
 def _servers(workload: Workload, catalog: Catalog, model: str) -> Mend:
     """The cheapest machines on which a model starts: more of those that may be had, else others."""
-    mine = {name: c for name, c in workload.classes.items() if c.model == model}
+    mine = _of_model(workload, model)
     for offer in sorted(_offers(workload, catalog, model), key=lambda o: (o.other, o.usd, o.server.id)):
         servers = {**workload.hardware.servers, offer.server.id: offer.choice}
         hardware = workload.hardware.model_copy(update={"servers": servers})

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from optimizer.catalog import Catalog
 from optimizer.design.comparisons.compare import beside
-from optimizer.design.conflicts import Conflict, room_to_give, standing
+from optimizer.design.conflicts import room_to_give
 from optimizer.design.explain import bindings
-from optimizer.design.fixing import shortfalls
+from optimizer.design.fixing import PATIENCE, Searched, search, shortfalls
 from optimizer.design.render import costs_out, layout_out, tokens_out
 from optimizer.design.result import (
     AssumptionOut,
@@ -22,7 +22,7 @@ from optimizer.design.result import (
     Round,
     Size,
 )
-from optimizer.design.rounds import Candidate, improve
+from optimizer.design.rounds import Candidate
 from optimizer.design.search import Clock, Interrupt, Progress
 from optimizer.design.tokens import RULE
 from optimizer.design.warnings import warnings
@@ -30,14 +30,13 @@ from optimizer.formulation import write
 from optimizer.instance import Instance, Tier
 from optimizer.instance.build import build
 from optimizer.instance.checks import Unmeetable
-from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, is_infeasible
+from optimizer.solver import Compiled, SolveOptions, Status, compile, is_infeasible
 from optimizer.workload import Loaded
 
 NO_LAYOUT = {
     "limit": "no layout was found in time: raise --time-limit",
     "interrupted": "interrupted before a layout was found",
 }
-PATIENCE = 10.0  # seconds that a witness of infeasibility gets at least
 LIBRARIES = ("tierplan", "pyomo", "highspy", "numpy", "scipy", "pydantic")
 
 
@@ -64,17 +63,11 @@ def plan(
     except Unmeetable:
         lacks = shortfalls(loaded, catalog, _patient(options))
         return _result(loaded, options, clock, status="infeasible", infeasible=lacks)
-    best, rounds, failed = improve(instance, options, clock, progress=progress, interrupt=interrupt)
-    known: tuple[Conflict, ...] = ()
-    if best is None and failed[1].status is Status.INFEASIBLE:
-        known, touching = standing(failed[0], loaded.workload, _patient(options))
-        if not known:  # it was the margins' touching points that could not be met
-            best, rounds, failed = improve(
-                touching, options, clock, touched=True, progress=progress, interrupt=interrupt
-            )
+    searched = search(instance, loaded.workload, options, clock, progress=progress, interrupt=interrupt)
+    best = searched.best
     if best is None:
-        return _without_layout(loaded, catalog, options, clock, failed, rounds, known)
-    result = _with_layout(loaded, options, clock, best, rounds)
+        return _without_layout(loaded, catalog, options, clock, searched)
+    result = _with_layout(loaded, options, clock, best, searched.rounds)
     if not compare or not best.certificate.passed:
         return result
     comparisons = beside(
@@ -105,22 +98,20 @@ def _without_layout(
     catalog: Catalog,
     options: SolveOptions,
     clock: Clock,
-    failed: tuple[Instance, Outcome],
-    rounds: list[Round],
-    known: tuple[Conflict, ...],
+    searched: Searched,
 ) -> Result:
     """Infeasible, with a witness; or out of time before any layout was found."""
-    instance, outcome = failed
+    instance, outcome = searched.failed
     patient = _patient(options)
     _, compiled = room_to_give(instance, loaded.workload)
-    if known and is_infeasible(compiled.lp, patient):
+    if searched.conflicts and is_infeasible(compiled.lp, patient):
         return _result(
             loaded,
             options,
             clock,
             status="infeasible",
-            infeasible=shortfalls(loaded, catalog, patient, known),
-            rounds=rounds,
+            infeasible=shortfalls(loaded, catalog, patient, searched.conflicts),
+            rounds=searched.rounds,
             size=_size(compiled),
         )
     status = "interrupted" if outcome.status is Status.INTERRUPTED else "limit"
@@ -129,7 +120,7 @@ def _without_layout(
         options,
         clock,
         status=status,
-        rounds=rounds,
+        rounds=searched.rounds,
         bound=outcome.bound,
         size=_size(compiled),
         notes=(NO_LAYOUT[status], *outcome.notes),

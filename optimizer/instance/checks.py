@@ -121,6 +121,20 @@ def options_exist(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
                     yield from _unknown(("options", name, field, i), option, known, f"option of {name}")
 
 
+def user_rows_count_cards(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
+    """The planner's own rows count servers and accelerators that are cards: others would limit nothing."""
+    known = {
+        "servers": [s.id for s in catalog.devices.servers],
+        "accelerators": [a.id for a in catalog.devices.accelerators],
+    }
+    for name, row in workload.limits.items():
+        for term in row.terms:
+            kind, _, item = term.partition(".")
+            keys = ("limits", name, "terms", term)
+            if kind in known:
+                yield from _unknown(keys, item, known[kind], kind.removesuffix("s"))
+
+
 def contexts_fit_model(workload: Workload, catalog: Catalog) -> Iterator[Problem]:
     """No stored context is longer than its model can take."""
     for name, c in workload.classes.items():
@@ -194,6 +208,7 @@ NAMES: tuple[Callable[[Workload, Catalog], Iterator[Problem]], ...] = (
     servers_have_memory,
     options_exist,
     some_named_option_runs,
+    user_rows_count_cards,
     contexts_fit_model,
     owned_hardware_counts,
     contracts_are_quoted,
@@ -287,6 +302,27 @@ def running_fits_hbm(
         yield Problem("", f"classes.{b.cls}.contexts", message, remedy, users(workload, b.model))
 
 
+def shared_prefixes_fit(
+    instance: Instance, workload: Workload, deployed: list[Deployment]
+) -> Iterator[Problem]:
+    """Where every instance keeps the shared prefixes of a class in its HBM, some instance has room for all of
+    them: more machines do not help."""
+    rooms = {f"{Tier.HBM.value}@{d.id}": d.room(prefills=True) for d in deployed}
+    for cls in dict.fromkeys(p.cls for p in instance.shared_prefixes):
+        mine = [p for p in instance.shared_prefixes if p.cls == cls and p.store in rooms]
+        places = [(p.bytes, rooms[p.store]) for p in mine]
+        starts = any(p.model == workload.classes[cls].model for p in instance.pools)
+        if not starts or not places or any(need < have for need, have in places):
+            continue
+        need, have = min(places, key=lambda place: place[0] / max(place[1], 1.0))
+        message = (
+            f"shared prefixes that take {format_bytes(need)} do not fit the HBM of an instance, of which the "
+            f"roomiest has {format_bytes(max(have, 0.0))} for them and the prompts"
+        )
+        keys = ("classes", cls, "shared_prefix", "distinct")
+        yield Problem("", ".".join(keys), message, "fewer of them, or hold them in another tier", keys)
+
+
 def every_bucket_decodes(
     instance: Instance, workload: Workload, deployed: list[Deployment]
 ) -> Iterator[Problem]:
@@ -317,6 +353,26 @@ def every_bucket_decodes(
             "raise tpot, shorten the context, or allow other servers",
             keys,
         )
+
+
+def every_stream_prefills(
+    instance: Instance, workload: Workload, deployed: list[Deployment]
+) -> Iterator[Problem]:
+    """Some pool prefills first requests and returns: prefill leaves less HBM than decode does."""
+    served = {path.stream for path in instance.paths}
+    streams = {c.id: (c.id, c.model, c.first_prompt) for c in instance.classes if c.first_rate}
+    streams |= {b.id: (b.cls, b.model, b.tokens) for b in instance.buckets if b.returns}
+    missing = sorted((s for name, s in streams.items() if name not in served), key=lambda s: s[2])
+    for cls, model, tokens in {s[0]: s for s in missing}.values():
+        fits = any(d.running(tokens) <= d.rank_room for d in deployed if d.card.id == model)
+        if not fits or not any(p.model == model for p in instance.pools):
+            continue  # what starts nowhere, or is too long to run at all, is said by its own check
+        message = (
+            f"no allowed hardware prefills prompts of {tokens:,.0f} tokens of {model}: HBM has no room for "
+            "them beside a chunk of prefill"
+        )
+        remedy = "shorten the context, or allow servers with more HBM"
+        yield Problem("", f"classes.{cls}.contexts", message, remedy, users(workload, model))
 
 
 def ttft_reachable(
@@ -365,10 +421,8 @@ def user_floors_are_on_offer(
     instance: Instance, workload: Workload, deployed: list[Deployment]
 ) -> Iterator[Problem]:
     """A row of the planner's own asks for what can be bought: something, or less than nothing."""
-    names = {n for s in instance.skus for n in (f"servers.{s.id}", f"accelerators.{s.id}")}
-    names |= {f"accelerators.{s.accelerator}" for s in instance.skus} | {
-        f"servers.{b.server}" for b in instance.builds
-    }
+    names = {f"accelerators.{s.accelerator}" for s in instance.skus}
+    names |= {f"servers.{b.server}" for b in instance.builds}
     offered = (
         names
         | {"power"}
@@ -383,7 +437,7 @@ def user_floors_are_on_offer(
         }
     )
     for row in instance.user_rows:
-        if {name for name, _ in row.terms} & offered:
+        if {name for name, weight in row.terms if weight} & offered:
             continue
         keys: tuple[str, ...] = ("limits", row.name)
         wanted = ", ".join(name for name, _ in row.terms)
@@ -401,7 +455,9 @@ FEASIBLE: tuple[Callable[[Instance, Workload, list[Deployment]], Iterator[Proble
     user_floors_are_on_offer,
     some_instance_starts,
     running_fits_hbm,
+    shared_prefixes_fit,
     every_bucket_decodes,
+    every_stream_prefills,
     ttft_reachable,
 )
 
