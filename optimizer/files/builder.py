@@ -13,7 +13,7 @@ from typing import Any
 
 from optimizer.errors import InputError, Problem
 from optimizer.files import scalars
-from optimizer.files.document import Keys, Place, shortened
+from optimizer.files.document import Keys, Place, dotted, shortened
 from optimizer.files.parsers import NotYaml, careful, fast, ordinary
 
 DEEPEST = 50
@@ -56,9 +56,10 @@ class _Builder:
         self.copied = 0
         self.copied_text = 0
 
-    def refuse(self, mark: Any, message: str, remedy: str = "") -> InputError:
+    def refuse(self, mark: Any, message: str, remedy: str = "", keys: Keys = ()) -> InputError:
         where = f"{self.name}:{mark.line + 1}:{mark.column + 1}"
-        return InputError(Problem(where, "", shortened(message), shortened(remedy)))
+        path = shortened(dotted(keys))
+        return InputError(Problem(where, path, shortened(message), shortened(remedy), keys))
 
     def feed(self, event: Any) -> None:
         """Take one event of the parser."""
@@ -99,7 +100,7 @@ class _Builder:
         keys = (*top.keys, key)
         if key in top.value:
             raise self.refuse(event.start_mark, f'duplicate key "{key}"',
-                              f"it stands already on line {self.places[keys][0]}")
+                              f"it stands already on line {self.places[keys][0]}", keys)
         if event.anchor:
             self.anchors[event.anchor] = key
         self.places[keys] = (event.start_mark.line + 1, event.start_mark.column + 1)
@@ -166,8 +167,17 @@ class _Builder:
     def check_tag(self, event: Any) -> str | None:
         tag = str(event.tag) if event.tag else None
         if tag is not None and tag not in scalars.TAGS:
-            raise self.refuse(event.start_mark, f"tag {tag} is not read", "remove the tag")
+            raise self.refuse(event.start_mark, f"tag {tag} is not read", "remove the tag", self.here())
         return tag
+
+    def here(self) -> Keys:
+        """The keys of the value that comes next; those of the mapping where a key comes next."""
+        if not self.stack:
+            return ()
+        top = self.stack[-1]
+        if isinstance(top.value, list):
+            return (*top.keys, len(top.value))
+        return top.keys if top.key is None else (*top.keys, top.key)
 
     def scalar(self, event: Any) -> Any:
         """The value of a scalar."""
@@ -176,7 +186,7 @@ class _Builder:
                 return scalars.tagged(event.value, str(self.check_tag(event)))
             return scalars.quoted(event.value) if event.style else scalars.plain(event.value)
         except scalars.BadScalar as fault:
-            raise self.refuse(event.start_mark, str(fault), fault.remedy) from None
+            raise self.refuse(event.start_mark, str(fault), fault.remedy, self.here()) from None
 
 
 def build(text: str, name: str) -> tuple[Any, dict[Keys, Place]]:

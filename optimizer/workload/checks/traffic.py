@@ -132,8 +132,9 @@ def named_models_carry_traffic(workload: Workload) -> Iterator[Fault]:
     named += [(("measured", i, "model"), row.model) for i, row in enumerate(workload.measured)]
     for keys, model in named:
         if model not in used:
+            near = alike(model, used)
             yield Fault(keys, f'no class uses a model "{model}"',
-                        alike(model, used) or f"models in use: {', '.join(sorted(used))}")
+                        f"{near} or is it misspelt there" if near else f"in use: {', '.join(sorted(used))}")
 
 
 CHECKS: tuple[Check, ...] = (
