@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from optimizer.cli import ExitCode, main
+
 TINY = """\
 schema: tierplan-workload/1
 name: tiny
