@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 DEBUG = "TIERPLAN_DEBUG"
 _LONGEST = 300
 LONGEST_MESSAGE = 3_000
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
+
+
+def _open_streams() -> None:
+    """A shell may close stdout or stderr (`>&-`): what is written there is then lost, and nothing fails."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # for good
 
 
 def complain(text: str) -> None:
@@ -40,6 +48,7 @@ def warn(texts: Iterable[str]) -> None:
 @contextmanager
 def guarded() -> Iterator[None]:
     """Turn what goes wrong inside into a message and an exit code."""
+    _open_streams()
     try:
         yield
     except typer.Exit:
@@ -54,6 +63,9 @@ def guarded() -> Iterator[None]:
     except Exception as fault:
         if isinstance(fault, OSError) and fault.errno == errno.EPIPE:
             raise  # the reader of a pipe went away: not our fault, and nobody to tell
+        if isinstance(fault, OSError) and fault.errno in _FULL:
+            complain(f"error: the answer cannot be written: {fault.strerror}")
+            raise typer.Exit(ExitCode.BAD_INPUT) from None
         if os.environ.get(DEBUG) == "1":
             traceback.print_exc()
         said = " ".join(f"{type(fault).__name__}: {fault}".split())[:_LONGEST]

@@ -174,3 +174,19 @@ def test_what_is_no_result(text: str, tmp_path: Path) -> None:
     assert err.startswith("error: r.json:")
     assert err.count("\n") == 1
     assert peak < MEMORY
+
+
+STREAMS = {"full": (">/dev/full", 3), "closed": (">&-", 0), "no reader": ("| true", 0)}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has it")
+@pytest.mark.parametrize("where", STREAMS)
+def test_an_answer_that_nobody_takes(where: str, tmp_path: Path) -> None:
+    redirection, code = STREAMS[where]
+    program = Path(sys.executable).parent / "tierplan"
+    line = f"{program} init --preset list {redirection}"
+    shell = ["sh", "-c", line]
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, timeout=HANGS, check=False)
+    assert done.returncode == code
+    words = "error: the answer cannot be written: No space left on device\n"
+    assert done.stderr == (words if where == "full" else "")

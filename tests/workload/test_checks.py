@@ -100,8 +100,8 @@ CASES: dict[str, list[tuple[tuple[str, str], str]]] = {
     "named_models_carry_traffic": [
         (
             ("kimi-k2: {only", "kimi-k3: {only"),
-            '29:3 options.kimi-k3: no class uses a model "kimi-k3" (did you mean "kimi-k2"? or is it misspelt '
-            "there)",
+            '29:3 options.kimi-k3: no class uses a model "kimi-k3" (did you mean "kimi-k2"? or is it '
+            "misspelt there)",
         ),
     ],
     "some_server_is_offered": [
