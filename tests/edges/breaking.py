@@ -61,8 +61,7 @@ def key_deleted(base: Base, rng: random.Random) -> Broken | None:
         return None
     start, end = entry.at, entry.end
     rest = base.text[end:]
-    own_line = base.text[:start].split("\n")[-1].strip() == ""
-    if own_line:
+    if entry.own_line:
         start, end = start - (entry.place[1] - 1), end + rest.index("\n") + 1
     else:
         comma = re.match(r"\s*,\s*", rest)
@@ -147,10 +146,9 @@ def key_twice(base: Base, rng: random.Random) -> Broken | None:
     entry = _one(base, rng, lambda e: True)
     if entry is None:
         return None
-    own_line = base.text[: entry.at].split("\n")[-1].strip() == ""
     line, column = entry.place
     again = f"{entry.key}: {entry.value}"
-    if own_line:
+    if entry.own_line:
         end = entry.end + base.text[entry.end :].index("\n") + 1
         text = base.text[:end] + " " * (column - 1) + again + "\n" + base.text[end:]
         return Broken(text.encode(), (line + 1, column), f"{entry.key} twice")

@@ -31,6 +31,7 @@ class Entry:
     kind: str
     dimension: str
     required: bool
+    own_line: bool
     known: tuple[str, ...]
 
     @property
@@ -79,16 +80,16 @@ def base(name: str, text: str) -> Base:
         at = starts[line - 1] + column - 1
         if not text.startswith(f"{keys[-1]}:", at):
             continue
-        own_line = text[starts[line - 1] : at].strip() == ""
+        own_line = text[starts[line - 1] : at].strip(" -") == ""
         match = (BLOCK if own_line else FLOW).match(text, at + len(keys[-1]))
         value = _get(document.data, keys)
         if match is None or isinstance(value, (dict, list)):
             continue
-        found.append(_entry(keys, (line, column), at, match))
+        found.append(_entry(keys, (line, column), at, match, own_line))
     return Base(name, text, tuple(found))
 
 
-def _entry(keys: Keys, place: tuple[int, int], at: int, match: re.Match[str]) -> Entry:
+def _entry(keys: Keys, place: tuple[int, int], at: int, match: re.Match[str], own_line: bool) -> Entry:
     siblings = schema.fields(schema.at(Workload, keys[:-1])) or {}
     info = siblings.get(str(keys[-1]))
     annotation = info.annotation if info else schema.at(Workload, keys)
@@ -96,7 +97,7 @@ def _entry(keys: Keys, place: tuple[int, int], at: int, match: re.Match[str]) ->
     required = info is not None and info.is_required()
     kind = "quantity" if dimension else _kind(annotation)
     span = match.span("value")
-    return Entry(keys, place, at, *span, match["value"], kind, dimension, required, tuple(siblings))
+    return Entry(keys, place, at, *span, match["value"], kind, dimension, required, own_line, tuple(siblings))
 
 
 def _kind(annotation: Any) -> str:

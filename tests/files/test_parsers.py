@@ -83,9 +83,9 @@ def disagreements(seed: int, count: int) -> tuple[list[str], int]:
 
 
 def test_ordinary_texts_are_read_alike() -> None:
-    wrong, good = disagreements(seed=1, count=6_000)
+    wrong, good = disagreements(seed=1, count=2_500)
     assert wrong == []
-    assert good > 700
+    assert good > 300
 
 
 @pytest.mark.slow

@@ -42,14 +42,14 @@ def test_a_pattern_accepts_what_is_read_within_the_bounds(dimension: str, bounds
     rng = random.Random(f"{dimension}{bounds}")
     own = list(DIMENSIONS[dimension])
     seen = {True: 0, False: 0}
-    for _ in range(1_500):
+    for _ in range(300):
         unit = rng.choice(own if rng.random() < 0.7 else ALL_SUFFIXES)
         form = rng.choice(FORMS)
         text = form.format(n=rng.choice(NUMBERS), u=unit.removeprefix("$") if "$" in form else unit)
         wanted = admitted(text, dimension, **bounds)
         seen[wanted] += 1
         assert bool(known.search(text)) == wanted, text
-    assert min(seen.values()) > 50
+    assert min(seen.values()) > 20
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
