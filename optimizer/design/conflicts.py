@@ -27,6 +27,8 @@ AT_MOST = 100_000  # machines: more than any answer
 HAIR = 1e-6  # a fix is told this much on the safe side, so that applying it is enough
 NOTHING = 1e-9  # of what was demanded: a demand of less is none
 COUNT = 1e-4  # a count found within the solver's tolerance is that count
+COUNTED = ("servers", "nodes", "builds", "enclosures")  # units of which there can be one
+PLAIN = 1e4  # amounts from which no decimals are told
 CLOSE = 1e-3  # of the least: no fix is searched for closer
 TOUCHES = 4  # of the margins' touching points, at most
 
@@ -51,20 +53,20 @@ REMEDIES = {
     "server_minimum": Remedy(
         "lower hardware.servers.*.min", "hardware.servers.*.min", "{:.0f}", whole=True, demand=True
     ),
-    "node_limits": Remedy("move hardware.servers.*.+", "hardware.servers.*.+", "{:.0f}", whole=True),
+    "node_limits": Remedy("~ hardware.servers.*.+", "hardware.servers.*.+", "{:.0f}", whole=True),
     "enclosure_limits": Remedy(
-        "move hardware.cxl_enclosures.*.+", "hardware.cxl_enclosures.*.+", "{:.0f}", whole=True
+        "~ hardware.cxl_enclosures.*.+", "hardware.cxl_enclosures.*.+", "{:.0f}", whole=True
     ),
     "ttft_attainment": Remedy(
         "raise classes.*.slo.ttft, or lower attainment", "classes.*.slo.attainment", demand=True
     ),
     "tier_ceiling": Remedy("raise tiers.*.max_bytes", "tiers.*.max_bytes", "{:.9g} GB"),
     "tier_floor": Remedy("lower tiers.*.min_bytes", "tiers.*.min_bytes", "{:.9g} GB", demand=True),
-    "user": Remedy("relax limits.*.+", "limits.*.+"),
+    "user": Remedy("~ limits.*.+", "limits.*.+"),
     "max_builds": Remedy("raise hardware.max_builds", "hardware.max_builds", "{:.0f}", whole=True),
 }
-"""Row families a planner can give way on, and how: `*` is the name in the row, `+` its side. Spares are none:
-fewer of them help only through the machines in use, so that the rows that limit machines tell it."""
+"""Row families a planner can give way on, and how: `*` is the name in the row, `+` its side, `~` which way it
+moves. Spares are none: fewer of them help only through the machines in use, whose limits tell it."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Conflict:
             have=self.have,
             need=self.need,
             unit=self.unit,
-            fix=f"{self.words} by {abs(self.need - self.have):,.4g} {self.unit}",
+            fix=f"{self.words} by {_amount(abs(self.need - self.have), self.unit)}",
             sets=() if self.path is None else (f"{self.path}={self._setting(hair)}",),
         )
 
@@ -237,4 +239,11 @@ def _is_demand(family: str, row: str) -> bool:
 def _named(pattern: str, keys: list[str]) -> str:
     """The words or path of a remedy for one row. A kind of CXL pool is set by its enclosure's name."""
     owner, side = (keys[0].partition("+")[0] if keys else ""), (keys[-1] if keys else "")
-    return pattern.replace("*", owner).replace("+", side)
+    way = "lower" if side == "min" else "raise"
+    return pattern.replace("*", owner).replace("+", side).replace("~", way)
+
+
+def _amount(amount: float, unit: str) -> str:
+    one = abs(amount - 1) < COUNT and unit in COUNTED
+    shown = f"{amount:,.4g}" if amount < PLAIN else f"{amount:,.0f}"
+    return f"{shown} {unit.removesuffix('s') if one else unit}"
