@@ -2,7 +2,7 @@
 
 A small program is handed to HiGHS whole. A large one is opened first: LLMs couple only through the machines,
 so prices of the shared rows give one small program per LLM, their sum is a bound, and their integers a start
-(`optimizer.solver.blocks`). What remains is a search near that start, and only then the whole.
+(`optimizer.solver.blocks`). Then each LLM anew beside the others, a search near that, and at last the whole.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ Interrupt = Callable[[], bool]
 TIDY_GAP = 1e-5  # what the machines around given instances are solved to
 TIDY_SECONDS = 8.0  # at most; it usually takes one
 LEAST_SECONDS = 1.0  # what a solve is given when the time is up: enough to return its start
+CLOSER = 10.0  # the machines around instances on trial are solved to this part of the gap asked for
+ONE_TURN = 0.2  # of the time left, for one LLM anew
 PART_OF_THE_TIME = 0.5  # of what is left, for the parts; then for the search near their answers
 COUNTS = "instances["  # columns that may be rounded up: an option may not
 USED = 1e-6  # an integer column above it has a place in a solution
@@ -141,7 +143,8 @@ def _from_parts(
     first = _rounded_up(work, relaxed, known) if start is None else _held(work, start, known)
     if first is not None and first.gap <= work.options.gap:
         return first, known
-    blocks, within = Blocks.of(work.lp, work.owners), work.clock.within(work.options, PART_OF_THE_TIME)
+    blocks = Blocks.of(work.lp, work.owners)
+    within = work.clock.within(work.options, PART_OF_THE_TIME)
     parts = bound_by_parts(blocks, prices, within, interrupt=work.interrupt)
     known = max(known, parts.bound)
     work.say(math.inf if first is None else first.objective, known)
@@ -149,23 +152,54 @@ def _from_parts(
     begun = _best(first and _proven(work, first, known), second)
     if begun is not None and begun.gap <= work.options.gap:
         return begun, known
+    if begun is not None:
+        begun = _one_by_one(work, begun, known)
+        if begun.gap > work.options.gap and not parts.finished:
+            within = work.clock.within(work.options, PART_OF_THE_TIME)
+            parts = bound_by_parts(blocks, prices, within, earlier=parts, interrupt=work.interrupt)
+            known = max(known, parts.bound)
+            begun = _proven(work, begun, known) or begun
+        if begun.gap <= work.options.gap:
+            return begun, known
     places = [parts.x, relaxed] if begun is None or begun.x is None else [parts.x, relaxed, begun.x]
     idle = {k: 0.0 for k in work.integers if not any(x[k] > USED for x in places)}
     near = work.solve(PART_OF_THE_TIME, start=begun.x if begun else None, fixed=idle, known_bound=known)
     return _best(begun, _proven(work, near, known)), known
 
 
-def _held(work: _Watched, x: Floats, known: float) -> Outcome | None:
+def _held(work: _Watched, x: Floats, known: float, gap: float | None = None) -> Outcome | None:
     """The LLMs' integers of x, where it has them, and the cheapest machines around them."""
     held = {k: float(round(x[k])) for k in work.integers if math.isfinite(x[k])}
-    return _proven(work, work.solve(start=x, fixed=held, gap=TIDY_GAP, seconds=TIDY_SECONDS), known)
+    close = work.options.gap / CLOSER if gap is None else gap
+    return _proven(work, work.solve(start=x, fixed=held, gap=close, seconds=TIDY_SECONDS), known)
+
+
+def _one_by_one(work: _Watched, found: Outcome, known: float) -> Outcome:
+    """Each LLM anew while the others keep their instances, largest first, until the gap is small enough.
+
+    Apart, every LLM pays for machines by the fraction; together they are bought whole, and whoever can run in
+    what the others leave half empty should.
+    """
+    names = {name for name in work.owners if name is not None}
+    if len(names) < 2 or found.x is None:
+        return found
+    x = found.x
+    counts = {name: sum(x[k] for k in work.integers if work.owners[k] == name) for name in names}
+    for name in sorted(names, key=lambda name: (-counts[name], name)):
+        if found.x is None or found.gap <= work.options.gap or (work.interrupt and work.interrupt()):
+            break
+        others = {k: float(round(found.x[k])) for k in work.integers if work.owners[k] != name}
+        again = work.solve(ONE_TURN, start=found.x, fixed=others, known_bound=known)
+        found = _best(found, _proven(work, again, known)) or found
+    return found
 
 
 def _rounded_up(work: _Watched, relaxed: Floats, known: float) -> Outcome | None:
     """A first layout in a second or two: every count of the relaxation rounded up serves what it serves."""
     counts = (k for k in work.integers if work.lp.col_names[k].startswith(COUNTS))
     up = {k: float(math.ceil(relaxed[k] - USED)) for k in counts}
-    return _proven(work, work.solve(fixed=up, gap=TIDY_GAP, seconds=TIDY_SECONDS), known)
+    close = work.options.gap / CLOSER
+    return _proven(work, work.solve(fixed=up, gap=close, seconds=TIDY_SECONDS), known)
 
 
 def _best(*outcomes: Outcome | None) -> Outcome | None:
@@ -190,7 +224,7 @@ def _tidied(work: _Watched, found: Outcome) -> Outcome:
     """
     if found.x is None or found.gap <= TIDY_GAP or found.status is Status.INTERRUPTED:
         return found
-    tidy = _held(work, found.x, found.bound)
+    tidy = _held(work, found.x, found.bound, TIDY_GAP)
     if tidy is None or tidy.objective >= found.objective:
         return found
     gap = relative_gap(tidy.objective, found.bound)

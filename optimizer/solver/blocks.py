@@ -28,7 +28,7 @@ from optimizer.solver.arrays import LinearProgram
 from optimizer.solver.engine import Interrupt
 from optimizer.solver.highs import solve
 from optimizer.solver.options import SolveOptions
-from optimizer.solver.outcome import Outcome
+from optimizer.solver.outcome import Outcome, Status
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -103,26 +103,43 @@ class Blocks:
 @dataclass(frozen=True, eq=False)
 class Bound:
     """A proven bound of the whole, and the parts' solutions side by side: integers to try, no solution.
-    `x` is NaN where a part found none; `bound` is -inf when a part has no bound."""
+    `x` is NaN where a part found none; `bound` is -inf when a part has no bound. `outcomes` by owner."""
 
     bound: float
     x: Floats
-    seconds: float
+    outcomes: dict[Hashable, Outcome]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every part was solved to the gap asked of it: at these prices there is no better bound."""
+        return math.isfinite(self.bound) and all(_is_done(o) for o in self.outcomes.values())
+
+
+def _is_done(outcome: Outcome) -> bool:
+    return outcome.status in (Status.OPTIMAL, Status.WITHIN_GAP)
 
 
 def bound_by_parts(
-    blocks: Blocks, row_duals: Floats, options: SolveOptions, *, interrupt: Interrupt | None = None
+    blocks: Blocks,
+    row_duals: Floats,
+    options: SolveOptions,
+    *,
+    earlier: Bound | None = None,
+    interrupt: Interrupt | None = None,
 ) -> Bound:
     """Solve every part at the given prices (duals of all rows of `lp`), as many at once as there are threads.
 
-    Parts share the time limit by their size; one that is not finished counts by the bound it has. Nothing fails
-    silently: a part that HiGHS cannot decide makes the bound -inf.
+    Parts share the time limit by their size; one that is not finished counts by the bound it has, and goes on
+    when this is called again with what was found `earlier` at the same prices. Nothing fails silently: a part
+    that HiGHS cannot decide makes the bound -inf.
     """
     prices = blocks.prices(row_duals)
     given_up = threading.Event()
-    largest_first = sorted(blocks.parts, key=lambda part: -part.columns.size)
-    turns = _Turns(options, largest_first)
-    x = np.full(blocks.lp.c.size, math.nan)
+    outcomes = dict(earlier.outcomes) if earlier else {}
+    done = {owner for owner, outcome in outcomes.items() if _is_done(outcome)}
+    waiting = [part for part in blocks.parts if part.owner not in done]
+    waiting.sort(key=lambda part: -part.columns.size)
+    turns = _Turns(options, waiting)
 
     def stop() -> bool:
         return given_up.is_set() or bool(interrupt and interrupt())
@@ -130,21 +147,31 @@ def bound_by_parts(
     def answer(part: Part) -> tuple[Part, Outcome | None]:
         priced = replace(part.own, c=part.own.c - part.shared.T @ prices)
         own = replace(options, gap=options.gap / FINER, threads=1, time_limit=turns.next(part))
+        before = outcomes.get(part.owner)
+        start, known = (before.x, before.bound) if before else (None, -math.inf)
+        if stop():
+            return part, None
         try:
-            return part, None if stop() else solve(priced, own, interrupt=stop)
+            return part, solve(priced, own, start=start, known_bound=known, interrupt=stop)
         except SolverFailure:
             return part, None
 
-    total = blocks.constant(prices)
     with ThreadPoolExecutor(max(1, options.threads)) as pool:
         try:
-            for part, outcome in pool.map(answer, largest_first):
-                total += outcome.bound if outcome and math.isfinite(outcome.bound) else -math.inf
-                if outcome and outcome.x is not None:
-                    x[part.columns] = outcome.x
+            outcomes |= {part.owner: outcome for part, outcome in pool.map(answer, waiting) if outcome}
         finally:  # on Ctrl-C the runs that are under way must not be waited for
             given_up.set()
-    return Bound(total, x, turns.spent)
+    return _side_by_side(blocks, prices, outcomes)
+
+
+def _side_by_side(blocks: Blocks, prices: Floats, outcomes: dict[Hashable, Outcome]) -> Bound:
+    total, x = blocks.constant(prices), np.full(blocks.lp.c.size, math.nan)
+    for part in blocks.parts:
+        outcome = outcomes.get(part.owner)
+        total += outcome.bound if outcome and math.isfinite(outcome.bound) else -math.inf
+        if outcome and outcome.x is not None:
+            x[part.columns] = outcome.x
+    return Bound(total, x, outcomes)
 
 
 class _Turns:
@@ -154,14 +181,9 @@ class _Turns:
         self.options, self.waiting = options, sum(part.columns.size for part in parts)
         self.began, self.lock = time.perf_counter(), threading.Lock()
 
-    @property
-    def spent(self) -> float:
-        """Seconds since the first turn could begin."""
-        return time.perf_counter() - self.began
-
     def next(self, part: Part) -> float:
         """Seconds for a part that begins now: never none, since a late bound is better than no bound."""
-        left = self.options.time_limit - self.spent
+        left = self.options.time_limit - (time.perf_counter() - self.began)
         with self.lock:
             share = part.columns.size / max(1, self.waiting)
             self.waiting -= part.columns.size

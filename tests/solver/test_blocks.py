@@ -110,3 +110,19 @@ def test_a_known_bound_ends_the_search_within_the_gap(seed):
     assert outcome.status in (Status.WITHIN_GAP, Status.OPTIMAL)
     assert outcome.bound <= optimum + 1e-6
     assert outcome.objective <= optimum / 0.7 + 1e-6
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_part_that_was_stopped_goes_on_where_it_stood(seed):
+    """In two goes as in one: what is finished is kept, and no bound is ever lost."""
+    lp, owners = two_parts(seed)
+    relaxed = relaxation(lp, EXACT)
+    if relaxed.x is None:
+        pytest.skip("this program has no solution")
+    blocks = Blocks.of(lp, owners)
+    whole = bound_by_parts(blocks, relaxed.duals.row, EXACT)
+    hurried = bound_by_parts(blocks, relaxed.duals.row, SolveOptions(gap=0.0, time_limit=1e-9))
+    on = bound_by_parts(blocks, relaxed.duals.row, EXACT, earlier=hurried)
+    assert on.finished
+    assert hurried.bound <= on.bound + 1e-6
+    assert on.bound == pytest.approx(whole.bound, abs=1e-5)
