@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from optimizer.instance.deployment import Deployment, charged
+from optimizer.instance.traffic import SLOWEST_PACE
 from optimizer.instance.types import Bucket, Decode, Pool, Role, TrafficClass
 from optimizer.physics.memory import held
 from optimizer.workload.schema import Grid
@@ -13,8 +14,9 @@ HALVES = (1.0, 0.5)  # the iteration times worth trying, as parts of a class's T
 
 
 def iterations(classes: Iterable[TrafficClass], accepted: float) -> list[float]:
-    """Iteration times {1, 1/2} x TPOT x accepted of the tightest and the loosest class (seconds)."""
-    limits = sorted({c.tpot * accepted for c in classes})
+    """Iteration times {1, 1/2} x TPOT x accepted of the tightest and the loosest class (seconds), a TPOT of
+    more than the slowest pace counting as that."""
+    limits = sorted({min(c.tpot, SLOWEST_PACE) * accepted for c in classes})
     tried = {limit * part for limit in (limits[0], limits[-1]) for part in HALVES}
     return sorted(tried - {limits[-1] / 2} if len(limits) > 1 else tried, reverse=True)
 

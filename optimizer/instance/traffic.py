@@ -9,6 +9,9 @@ from optimizer.workload import Survival, Workload, bucket_survival, knees, slots
 from optimizer.workload.schema import TierPolicy
 from optimizer.workload.schema import TrafficClass as Declared
 
+SLOWEST_PACE = 0.25  # seconds a token: no pool decodes slower, whatever its classes would bear. By then a batch
+# fills any HBM, and a limit that nobody uses must not make requests run, and hold their bytes, for longer
+
 
 @dataclass(frozen=True)
 class Traffic:
@@ -84,7 +87,7 @@ def _bucket(
         mean_rate=mean,
         returns=sum(s.rate * s.drop for s in cut) + tail,
         mean_returns=sum(min(s.rate, mean) * s.drop for s in cut) + tail,
-        run_seconds=declared.output_tokens * declared.slo.tpot,
+        run_seconds=declared.output_tokens * min(declared.slo.tpot, SLOWEST_PACE),
         slots=cut,
     )
 

@@ -53,3 +53,13 @@ def test_peak_to_mean_moves_the_mean_alone() -> None:
     for before, after in zip(base.classes, calmer.classes, strict=True):
         assert after.rate == before.rate
         assert after.mean_rate == before.mean_rate / (2 if after.id == "flash-chat" else 1)
+
+
+def test_a_limit_nobody_uses_makes_no_request_run_longer() -> None:
+    """A looser TPOT is never dearer: beyond the slowest pace that is planned for it changes nothing."""
+    slowest, patient = (
+        built("tiny", f"classes.flash-chat.slo.tpot={tpot}", f"classes.k2-agentic.slo.tpot={tpot}")
+        for tpot in ("250 ms", "10 s")
+    )
+    assert [p.iteration for p in patient.pools] == [p.iteration for p in slowest.pools]
+    assert [b.run_seconds for b in patient.buckets] == [b.run_seconds for b in slowest.buckets]
