@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from optimizer.errors import SolverFailure
-from optimizer.solver import SolveOptions, elastic, is_infeasible
+from optimizer.solver import SolveOptions, Status, elastic, give_way, is_infeasible, linear, relaxation
 
 from .programs import INF, covering, program
 
@@ -86,3 +86,41 @@ def test_one_sided_and_range_rows_may_give_on_either_side():
     lp = dataclasses.replace(lp, col_lower=lp.col_lower * 0, col_upper=lp.col_upper * 0 + 1)
     (slack,) = elastic(lp, [0], EXACT)
     assert (slack.have, slack.need) == pytest.approx((1.0, 2.0))
+
+
+def test_what_gives_way_comes_with_its_sum_and_a_solution():
+    lp = program([1], [[1], [2]], [10, -INF], [INF, 15], [0], [INF], [False])
+    given = give_way(lp, [1], EXACT)
+    assert given.total == pytest.approx(5 / 15)
+    assert given.x == pytest.approx([10.0])
+
+
+def test_a_demand_missed_by_a_hair_is_missed():
+    # a share of 0.9999 where 0.9999 less 7e-7 can be had: little beside it, and much of what may go wrong
+    lp = program([1], [[1]], [0.9999], [INF], [0], [0.9999 * (1 - 7e-7)], [False])
+    (slack,) = elastic(lp, [0], EXACT)
+    assert slack.slack == pytest.approx(7e-7, rel=1e-3)
+
+
+def test_a_hair_beside_a_conflict_is_none():
+    rows = [[1, 0], [0, 1]]
+    lp = program([0, 0], rows, [10, 1], [INF, INF], [0, 0], [5, 1 - 1e-7], [False] * 2)
+    assert [slack.name for slack in elastic(lp, [0, 1], EXACT)] == ["r0"]
+
+
+def test_what_no_way_decides_is_infeasible_by_what_would_have_to_give_way(monkeypatch):
+    """A program that HiGHS leaves undecided is one of two: with slacks, it always has an answer."""
+    solve_one = linear._solve
+
+    def undecided(lp, *rest):
+        if len(lp.c) == 1:
+            raise SolverFailure("HiGHS ended with kUnknown: neither an answer nor a proof")
+        return solve_one(lp, *rest)
+
+    monkeypatch.setattr(linear, "_solve", undecided)
+    lp = program([1], [[1], [2]], [10, -INF], [INF, 15], [0], [INF], [False])
+    outcome = relaxation(lp, EXACT)
+    assert outcome.status is Status.INFEASIBLE
+    assert any("give way" in note for note in outcome.notes)
+    with pytest.raises(SolverFailure, match="was not solved"):
+        relaxation(dataclasses.replace(lp, row_upper=lp.row_upper + 10), EXACT)
