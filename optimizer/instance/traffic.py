@@ -9,8 +9,9 @@ from optimizer.workload import Survival, Workload, bucket_survival, knees, slots
 from optimizer.workload.schema import TierPolicy
 from optimizer.workload.schema import TrafficClass as Declared
 
-SLOWEST_PACE = 0.25  # seconds a token: no pool decodes slower, whatever its classes would bear. By then a batch
-# fills any HBM, and a limit that nobody uses must not make requests run, and hold their bytes, for longer
+SLOWEST_PACE = 0.25
+"""Seconds a token: no pool decodes slower, whatever its classes would bear. By then a batch fills any HBM, and
+a limit that nobody uses must not make requests run, and hold their bytes, for longer."""
 
 
 @dataclass(frozen=True)
