@@ -15,12 +15,15 @@ from optimizer.formulation.owners import owners
 from optimizer.formulation.readback import let_idle_go
 from optimizer.instance import Instance, Layout
 from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, fixed_lp, relaxation
+from optimizer.solver.options import OptionValue
 from optimizer.verify import Certificate, check
 
 ROUNDS = 5
 WORTH_A_ROUND = 1e-4  # a round that saves a smaller share of the cost is the last
 ANOTHER = 1.5  # a round is begun when there is this much of the time that the last one took
 TIE_USD = 0.01  # per busy prefill instance: far below any price, so that it only breaks ties
+EXACTLY: dict[str, OptionValue] = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
+"""For a program whose integers, found at the usual tolerances, break a row by a hair."""
 UNFINISHED = (Status.LIMIT, Status.INTERRUPTED)
 
 
@@ -51,16 +54,18 @@ def improve(
 
     Every round is safe by itself and its bound holds at its own touching points. A layout stays feasible
     when they move to it, so the next round starts from it and can only be cheaper; a round that is not
-    proven in time does not replace one that is. At most `rounds` of them. `touched`: the touching points of
+    proven in time does not replace one that is, and one whose layout the exact check rejects is done again
+    with finer tolerances. At most `rounds` of them. `touched`: the touching points of
     `instance` are good ones already.
     """
     first = _ready if touched else _from_relaxation
     ready = first(instance if touched else margins.first_guess(instance), options, clock, interrupt)
     best: Candidate | None = None
     done: list[Round] = []
+    exactly = False
     while True:
         began = clock.elapsed
-        start = best.outcome.x if best else None
+        start = best.outcome.x if best and best.certificate.passed else None
         outcome = search(
             ready.compiled.lp,
             options,
@@ -75,9 +80,14 @@ def improve(
         done.append(_round(len(done) + 1, outcome, clock.elapsed - began))
         failed = (ready.model.instance, outcome)
         if outcome.x is None:
-            return best, done, failed
+            refuted = outcome.status is Status.INFEASIBLE and best is not None and not best.certificate.passed
+            return None if refuted else best, done, failed
         candidate = settle(ready.model, ready.compiled, outcome, options, ready.relaxed)
-        idle = best is not None and _saves_nothing(candidate, best)
+        if not candidate.certificate.passed and not exactly and outcome.status not in UNFINISHED:
+            best, exactly = best or candidate, True
+            options = replace(options, highs_options={**EXACTLY, **options.highs_options})
+            continue
+        idle = best is not None and best.certificate.passed and _saves_nothing(candidate, best)
         if best is None or _better(candidate, best):
             best = candidate
         instance, moved = margins.touching(candidate.model)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from optimizer.formulation.capacity import domains, installed_at, occupancy, other_use, supply
 from optimizer.formulation.contexts import Terms
 from optimizer.formulation.model import Model
+from optimizer.formulation.sinking import chains
 from optimizer.instance import (
     Case,
     CostRow,
@@ -62,6 +63,7 @@ def tidy(model: Model) -> None:
         if empty.intersection(places):
             for j in range(1, model.contexts.slots(h) + 1):
                 model.contexts.variable[model.contexts.number[h.id], j].set_value(0.0)
+    _let_sink(model)
     for (number, j), entry in m.entry.items():
         h = model.instance.holdings[number]
         entry.set_value(max(0.0, model.contexts.value(h, j) - model.contexts.value(h, j - 1)))
@@ -70,6 +72,21 @@ def tidy(model: Model) -> None:
         if path.pool not in running or store in empty or m.path[i].value < NEGLIGIBLE_RATE:
             m.path[i].set_value(0.0)
     _read_what_is_found(model)
+
+
+def _let_sink(model: Model) -> None:
+    """Take back what rounding lets contexts rise: under the exclusive policy each share is a decision, and
+    one of 1e-16 where the slot before has none is a context from nowhere."""
+    contexts = model.contexts
+    for _, _, _, chain, slots in chains(model) if contexts.exclusive else ():
+        numbers = [contexts.number[h.id] for h in chain]
+        for j in range(2, slots + 1):
+            room = 0.0
+            for number in numbers:
+                now = contexts.variable[number, j]
+                room += contexts.variable[number, j - 1].value
+                now.set_value(min(now.value, max(0.0, room)))
+                room -= now.value
 
 
 def _drop_idle(model: Model) -> None:

@@ -10,7 +10,7 @@ from optimizer.formulation.tables import group
 from optimizer.instance import Holding
 
 
-def _chains(model: Model) -> Iterator[tuple[str, str, str, list[Holding], int]]:
+def chains(model: Model) -> Iterator[tuple[str, str, str, list[Holding], int]]:
     """(option, bucket, home, its holdings fast to slow, number of age slots)."""
     order = {loc.id: loc.order for loc in model.instance.locations}
     for (option, bucket), holdings in model.tables.holdings.items():
@@ -27,7 +27,7 @@ def contexts_only_sink(model: Model, rows: Rows) -> None:
     see `contexts`); exclusive: sum_{k'<=k} share[k',j+1] <= sum_{k'<=k} share[k',j] for each k   [share]
     """
     contexts = model.contexts
-    for option, bucket, home, chain, slots in _chains(model):
+    for option, bucket, home, chain, slots in chains(model):
         if not contexts.exclusive:
             if chain[-1].serve != home:
                 raise ValueError(f"the home of {chain[-1].id} must be its slowest tier")

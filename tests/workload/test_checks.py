@@ -138,6 +138,13 @@ CASES: dict[str, list[tuple[tuple[str, str], str]]] = {
             "25:9 tiers.hbm.enabled: HBM cannot be disabled: running requests live in it",
         ),
     ],
+    "hbm_has_no_floor": [
+        (
+            ("hbm: {enabled: true}", "hbm: {min_bytes: 1 TB}"),
+            "25:9 tiers.hbm.min_bytes: is no choice: HBM comes with accelerators "
+            "(set hardware.servers.*.min, or a row over accelerators under limits)",
+        ),
+    ],
     "tier_bytes_are_ordered": [
         (
             ("{max_bytes: 8 TB}", "{max_bytes: 8 TB, min_bytes: 9 TB}"),

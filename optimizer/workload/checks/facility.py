@@ -49,6 +49,13 @@ def hbm_is_enabled(workload: Workload) -> Iterator[Fault]:
         yield Fault(("tiers", "hbm", "enabled"), "HBM cannot be disabled: running requests live in it")
 
 
+def hbm_has_no_floor(workload: Workload) -> Iterator[Fault]:
+    """HBM comes with accelerators, and is asked for by asking for them."""
+    if workload.tiers.hbm.min_bytes > 0:
+        remedy = "set hardware.servers.*.min, or a row over accelerators under limits"
+        yield Fault(("tiers", "hbm", "min_bytes"), "is no choice: HBM comes with accelerators", remedy)
+
+
 def tier_bytes_are_ordered(workload: Workload) -> Iterator[Fault]:
     """A tier's least size is within its largest, and nothing is forced into a disabled tier."""
     for name in _TIERS:
@@ -85,7 +92,7 @@ def user_limits_are_well_formed(workload: Workload) -> Iterator[Fault]:
 
 CHECKS: tuple[Check, ...] = (
     some_server_is_offered, min_within_max, owned_within_max, supply_meets_min, hbm_is_enabled,
-    tier_bytes_are_ordered, affinity_is_local, user_limits_are_well_formed,
+    hbm_has_no_floor, tier_bytes_are_ordered, affinity_is_local, user_limits_are_well_formed,
 )
 
 
