@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from optimizer.design.result import Binding
 from optimizer.formulation import LAWS, Law, Model
 from optimizer.solver import Compiled, Outcome
@@ -59,7 +61,10 @@ def _bindings(
             continue
         unit = row_unit(model, constraint) / law.size
         now, later = -float(priced.duals.row[i]) / unit, -float(relaxed.duals.row[i]) / unit
-        reached = abs(activity.have - activity.need) <= REACHED * abs(activity.need)
+        slack = abs(activity.have - activity.need)
+        reached = slack <= REACHED * abs(activity.need) or (
+            abs(later) > PRICELESS and slack < _largest_step(compiled, priced, i) * unit * law.size
+        )
         if reached and activity.need and max(abs(now), abs(later)) > PRICELESS:
             yield Binding(
                 row=activity.name,
@@ -76,3 +81,17 @@ def _bindings(
 def row_unit(model: Model, constraint: Any) -> float:
     """SI size of the unit a row is written in."""
     return model.units[constraint.parent_component().local_name][constraint.index()]
+
+
+def _largest_step(compiled: Compiled, priced: Outcome, row: int) -> float:
+    """What one more of the largest machine in use takes of a row of whole machines (0: a row of others too).
+
+    Machines are whole, so that a limit is seldom met to the watt: it binds when none of them fits any more.
+    """
+    lp = compiled.lp
+    entries = compiled.by_row.indptr[row], compiled.by_row.indptr[row + 1]
+    columns = compiled.by_row.indices[slice(*entries)]
+    if priced.x is None or not lp.integrality[columns].all():
+        return 0.0
+    used = np.abs(compiled.by_row.data[slice(*entries)])[priced.x[columns] > 0.5]
+    return float(used.max(initial=0.0))

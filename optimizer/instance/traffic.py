@@ -10,8 +10,8 @@ from optimizer.workload.schema import TierPolicy
 from optimizer.workload.schema import TrafficClass as Declared
 
 SLOWEST_PACE = 0.25
-"""Seconds a token: no pool decodes slower, whatever its classes would bear. By then a batch fills any HBM, and
-a limit that nobody uses must not make requests run, and hold their bytes, for longer."""
+"""Seconds a token: no pool decodes slower, whatever its classes would bear. By then a batch fills any HBM,
+and a limit that nobody uses must not make requests run, and hold their bytes, for longer."""
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,11 @@ class Compiled:
         return ComponentMap((variable, column) for column, variable in enumerate(self.variables))
 
     @cached_property
+    def by_row(self) -> sparse.csr_array:
+        """The matrix, row by row."""
+        return sparse.csr_array(self.lp.A)
+
+    @cached_property
     def row_of(self) -> ComponentMap:
         """Pyomo constraint → row number."""
         return ComponentMap((constraint, row) for row, constraint in enumerate(self.constraints))
