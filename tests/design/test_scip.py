@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 OPTIONS = SolveOptions(gap=0.01, time_limit=150.0)
 ALONE = ("tiny",)
 """Small enough for SCIP to prove by itself."""
-PATIENCE = 120.0
+PATIENCE = 60.0
 ROUNDING = 1e-6
 
 
