@@ -67,7 +67,7 @@ def _span(low: float, high: float, which: str) -> str:
 
 
 def _title(found: Comparisons) -> str:
-    spent, budget = (words.span(round(seconds)) for seconds in (found.seconds, found.budget_s))
+    spent, budget = f"{found.seconds:,.0f} s", f"{found.budget_s:,.0f} s"
     return f"Beside it (searched for {spent} of {budget}; docs/comparisons.md says how)"
 
 
