@@ -30,6 +30,7 @@ COUNT = 1e-4  # a count found within the solver's tolerance is that count
 COUNTED = ("servers", "nodes", "builds", "enclosures")  # units of which there can be one
 PLAIN = 1e4  # amounts from which no decimals are told
 CLOSE = 1e-3  # of the least: no fix is searched for closer
+STEEPER = (1.0, 10.0, 100.0)  # touching points for domains with ever less in each
 TOUCHES = 4  # of the margins' touching points, at most
 
 
@@ -155,16 +156,17 @@ def standing(
     """Every conflict where the margins touch best, and the instance with these touching points.
 
     Without a conflict the instance is one that can be met, though it was not where the margins touched first.
-    Where no limit that a planner can move mends it, the margins may ask for more than a domain has: they are
-    tried where they leave it room.
+    Where no limit that a planner can move mends it, the margins may ask every domain for more than it has:
+    they are tried where they leave it room.
     """
     clock = Clock.start(options.time_limit)
-    found, there = _touching(instance, workload, options, clock)
-    if _movable(found) or not clock.left:
-        return found, there
+    first = found, there = _touching(instance, workload, options, clock)
     roomy = margins.first_guess(instance, margin_kept=True)
-    others, elsewhere = _touching(roomy, workload, options, clock)
-    return (others, elsewhere) if _movable(others) else (found, there)
+    for factor in STEEPER:
+        if _movable(found) or not clock.left:
+            break
+        found, there = _touching(margins.steeper(roomy, factor), workload, options, clock)
+    return (found, there) if _movable(found) else first
 
 
 def _movable(found: tuple[Conflict, ...]) -> bool:
@@ -183,7 +185,7 @@ def _touching(
         saved = least - given.total
         if saved > 0:
             least, there, found = given.total, instance, tuple(_conflicts(model, compiled, given))
-        if not found or saved <= CLOSE * least or not clock.left:
+        if given.total <= 0 or saved <= CLOSE * least or not clock.left:
             break
         compiled.read_back(given.x)
         touching, moved = margins.touching(model)

@@ -124,7 +124,10 @@ def _again(
     searched = search(instance, fixed.workload, easily, Clock.start(options.time_limit), rounds=1)
     if searched.best is not None:
         return (_Verdict.MET if searched.best.certificate.passed else _Verdict.REJECTED), ()
-    return (_Verdict.CONFLICTS if searched.conflicts else _Verdict.UNKNOWN), searched.conflicts
+    if searched.conflicts:
+        return _Verdict.CONFLICTS, searched.conflicts
+    edge = searched.failed[1].status is Status.INFEASIBLE  # missed by less than any row would say
+    return (_Verdict.REJECTED if edge else _Verdict.UNKNOWN), ()
 
 
 def _with_conflicts(found: dict[str, _Found], more: Iterable[Conflict]) -> dict[str, _Found]:

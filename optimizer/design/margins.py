@@ -42,6 +42,12 @@ def first_guess(instance: Instance, *, margin_kept: bool = False) -> Instance:
     return instance.with_slopes(stores, pools)
 
 
+def steeper(instance: Instance, factor: float) -> Instance:
+    """Slopes times a factor: domains ask for less each, and for more by what lies in them all."""
+    stores = {s.id: s.slope * factor for s in instance.stores if s.slope}
+    return instance.with_slopes(stores, {p.id: p.slope * factor for p in instance.pools if p.slope})
+
+
 def _full(instance: Instance, usable: float, sizes: list[float]) -> float:
     """sqrt(1/V) of one full domain: V = psi x usable x typical bytes, at least one context's square."""
     typical = sum(sizes) / len(sizes)

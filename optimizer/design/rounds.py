@@ -10,20 +10,28 @@ from numpy.typing import NDArray
 from optimizer.design import margins
 from optimizer.design.result import Round
 from optimizer.design.search import Clock, Interrupt, Progress, search
+from optimizer.errors import SolverFailure
 from optimizer.formulation import Model, read_back, write
 from optimizer.formulation.owners import owners
 from optimizer.formulation.readback import let_idle_go
 from optimizer.instance import Instance, Layout
-from optimizer.solver import Compiled, Outcome, SolveOptions, Status, compile, fixed_lp, relaxation
-from optimizer.solver.options import OptionValue
+from optimizer.solver import (
+    EXACTLY,
+    Compiled,
+    LinearProgram,
+    Outcome,
+    SolveOptions,
+    Status,
+    compile,
+    fixed_lp,
+    relaxation,
+)
 from optimizer.verify import Certificate, check
 
 ROUNDS = 5
 WORTH_A_ROUND = 1e-4  # a round that saves a smaller share of the cost is the last
 ANOTHER = 1.5  # a round is begun when there is this much of the time that the last one took
 TIE_USD = 0.01  # per busy prefill instance: far below any price, so that it only breaks ties
-EXACTLY: dict[str, OptionValue] = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
-"""For a program whose integers, found at the usual tolerances, break a row by a hair."""
 UNFINISHED = (Status.LIMIT, Status.INTERRUPTED)
 
 
@@ -160,9 +168,9 @@ def settle(
     """Integers rounded, the rest solved to 1e-10, put on the safe side, and judged exactly."""
     if outcome.x is None:
         raise ValueError("there is no solution to settle")
-    priced = fixed_lp(compiled.lp, outcome.x, options)
+    priced = _held(compiled.lp, outcome.x, options)
     tied = replace(compiled.lp, c=compiled.lp.c + _less_work(model, compiled))
-    settled = fixed_lp(tied, outcome.x, options)
+    settled = _held(tied, outcome.x, options)
     compiled.read_back(next(o.x for o in (settled, priced, outcome) if o.x is not None))
     layout = read_back(model)
     certificate = check(model.instance, layout)
@@ -171,6 +179,16 @@ def settle(
         if (judged := check(model.instance, leaner)).passed:
             layout, certificate = leaner, judged
     return Candidate(model, compiled, outcome, relaxed, priced, layout, certificate)
+
+
+def _held(lp: LinearProgram, x: NDArray[np.float64], options: SolveOptions) -> Outcome:
+    """The LP at the integers of x. Where nothing decides it, there is no answer to it, and the exact check
+    judges x as it is."""
+    try:
+        return fixed_lp(lp, x, options)
+    except SolverFailure as failure:
+        inf = float("inf")
+        return Outcome(Status.LIMIT, None, inf, -inf, inf, 0.0, 0, None, notes=(str(failure),))
 
 
 def _round(number: int, outcome: Outcome, seconds: float) -> Round:

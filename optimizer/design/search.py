@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from optimizer.errors import SolverFailure
 from optimizer.solver import (
     Blocks,
     LinearProgram,
@@ -168,10 +169,14 @@ def _from_parts(
 
 
 def _held(work: _Watched, x: Floats, known: float, gap: float | None = None) -> Outcome | None:
-    """The LLMs' integers of x, where it has them, and the cheapest machines around them."""
+    """The LLMs' integers of x, where it has them, and the cheapest machines around them; None also where x
+    stands on an edge at which HiGHS contradicts itself."""
     held = {k: float(round(x[k])) for k in work.integers if math.isfinite(x[k])}
     close = work.options.gap / CLOSER if gap is None else gap
-    return _proven(work, work.solve(start=x, fixed=held, gap=close, seconds=TIDY_SECONDS), known)
+    try:
+        return _proven(work, work.solve(start=x, fixed=held, gap=close, seconds=TIDY_SECONDS), known)
+    except SolverFailure:
+        return None
 
 
 def _one_by_one(work: _Watched, found: Outcome, known: float) -> Outcome:

@@ -5,10 +5,11 @@ from optimizer.solver.blocks import Blocks, Bound, bound_by_parts
 from optimizer.solver.highs import solve
 from optimizer.solver.infeasible import Given, Slack, elastic, give_way, is_infeasible
 from optimizer.solver.linear import fix, fixed_lp, relaxation
-from optimizer.solver.options import SolveOptions
+from optimizer.solver.options import EXACTLY, SolveOptions
 from optimizer.solver.outcome import Duals, Outcome, Status, relative_gap
 
 __all__ = [
+    "EXACTLY",
     "Blocks",
     "Bound",
     "Compiled",

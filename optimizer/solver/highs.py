@@ -14,7 +14,7 @@ from optimizer.solver import engine
 from optimizer.solver.arrays import LinearProgram
 from optimizer.solver.engine import Interrupt, Progress, Run
 from optimizer.solver.linear import fix, nothing, relaxation
-from optimizer.solver.options import OptionValue, SolveOptions
+from optimizer.solver.options import EXACTLY, OptionValue, SolveOptions
 from optimizer.solver.outcome import OPTIMAL_GAP, Outcome, Status, relative_gap
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,11 @@ def solve(
     if ended.model in _UNDECIDED:
         ended = attempt({"presolve": "off"})
     complete = start if start is not None and lp.violation(start) <= FEASIBLE else None
-    outcome = _outcome(lp, options, ended, complete, known_bound)
+    try:
+        outcome = _outcome(lp, options, ended, complete, known_bound)
+    except SolverFailure:  # against itself or a bound: tolerances and presolve are suspected
+        ended = attempt({"presolve": "off", **EXACTLY})
+        outcome = _outcome(lp, options, ended, complete, known_bound)
     if ended.by_keyboard and not outcome.has_solution:
         raise KeyboardInterrupt
     return outcome

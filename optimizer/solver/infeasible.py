@@ -18,7 +18,7 @@ from optimizer.errors import SolverFailure
 from optimizer.solver.arrays import LinearProgram
 from optimizer.solver.highs import solve
 from optimizer.solver.linear import relaxation
-from optimizer.solver.options import OptionValue, SolveOptions
+from optimizer.solver.options import EXACTLY, SolveOptions
 from optimizer.solver.outcome import Outcome, Status
 from optimizer.solver.slacks import WithSlacks, with_slacks
 
@@ -64,10 +64,6 @@ def is_infeasible(lp: LinearProgram, options: SolveOptions) -> bool:
     return bool(lp.integrality.any()) and solve(lp, plain).status is Status.INFEASIBLE
 
 
-EXACTLY: dict[str, OptionValue] = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
-"""Slacks are small beside the rows they stand for: at the usual tolerances they drown in it."""
-
-
 def elastic(lp: LinearProgram, rows_allowed: Sequence[int], options: SolveOptions) -> list[Slack]:
     """The least total relative slack on the allowed rows that admits a solution, worst first; [] if none is
     needed. As `give_way`, of which it is the slacks."""
@@ -83,6 +79,7 @@ def give_way(lp: LinearProgram, rows_allowed: Sequence[int], options: SolveOptio
     SolverFailure: the column bounds conflict, or nothing was found within the limit.
     """
     started = time.perf_counter()
+    # slacks are small beside the rows they stand for: at the usual tolerances they drown in them
     options = replace(options, highs_options={**EXACTLY, **options.highs_options})
     widened = with_slacks(lp, np.asarray(rows_allowed, dtype=np.int64))
     first = relaxation(widened.lp, options)
@@ -91,7 +88,10 @@ def give_way(lp: LinearProgram, rows_allowed: Sequence[int], options: SolveOptio
     if not lp.integrality.any():
         return _given(lp, widened, first)
     left = max(1.0, options.time_limit - (time.perf_counter() - started))
-    second = solve(widened.lp, replace(options, time_limit=left))
+    try:
+        second = solve(widened.lp, replace(options, time_limit=left))
+    except SolverFailure:
+        return _given(lp, widened, first)
     if second.status is Status.INFEASIBLE and len(rows_allowed) < len(lp.row_names):
         return give_way(lp, range(len(lp.row_names)), replace(options, time_limit=left))
     return _given(lp, widened, second if second.has_solution else first)

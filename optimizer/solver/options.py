@@ -20,6 +20,8 @@ OURS = {
     "log_to_console": "log",
 }
 OptionValue = bool | int | float | str
+EXACTLY: Mapping[str, OptionValue] = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
+"""For programs where a solution at the usual tolerances, a thousand times as wide, breaks what matters."""
 
 
 @dataclass(frozen=True)

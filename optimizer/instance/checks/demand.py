@@ -5,10 +5,11 @@ One check per function; the list at the end is the documentation of what is chec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from optimizer.catalog import Catalog, ModelCard, ModelOption
 from optimizer.errors import InputError, Problem
+from optimizer.instance.checks.choice import Check, some_option_does_all
 from optimizer.instance.deployment import Deployment, most_servers
 from optimizer.instance.types import Instance, Role, Sku, Tier
 from optimizer.units import format_bytes
@@ -243,9 +244,7 @@ def user_floors_are_on_offer(
             yield Problem("", ".".join(keys), message, "smallest fix: offer it under hardware", keys)
 
 
-FEASIBLE: tuple[Callable[[Instance, Workload, list[Deployment]], Iterator[Problem]], ...] = (
-    floors_are_on_offer,
-    user_floors_are_on_offer,
+OF_A_MODEL: tuple[Check, ...] = (
     some_instance_starts,
     running_fits_hbm,
     shared_prefixes_fit,
@@ -253,6 +252,7 @@ FEASIBLE: tuple[Callable[[Instance, Workload, list[Deployment]], Iterator[Proble
     every_stream_prefills,
     ttft_reachable,
 )
+FEASIBLE: tuple[Check, ...] = (floors_are_on_offer, user_floors_are_on_offer, *OF_A_MODEL)
 
 
 class Unmeetable(InputError):
@@ -261,5 +261,6 @@ class Unmeetable(InputError):
 
 def feasible(instance: Instance, workload: Workload, deployed: list[Deployment]) -> None:
     """Run every pre-check of demand; raise Unmeetable with all conflicts, names and numbers."""
-    if found := [problem for check in FEASIBLE for problem in check(instance, workload, deployed)]:
+    found = [problem for check in FEASIBLE for problem in check(instance, workload, deployed)]
+    if found := found or list(some_option_does_all(instance, workload, deployed, OF_A_MODEL)):
         raise Unmeetable(found)
