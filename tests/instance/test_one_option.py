@@ -43,7 +43,8 @@ def prefills(instance: Instance, *_: object) -> list[Problem]:
 
 def found(instance: Instance) -> list[str]:
     """What is missing, with both checks."""
-    return [p.message.partition(";")[0] for p in some_option_does_all(instance, TINY, [], (decodes, prefills))]  # type: ignore[arg-type]
+    problems = some_option_does_all(instance, TINY, [], (decodes, prefills))  # type: ignore[arg-type]
+    return [problem.message.partition(";")[0] for problem in problems]
 
 
 def test_two_options_do_not_make_one() -> None:
