@@ -25,6 +25,7 @@ from optimizer.workload import Workload
 
 AT_MOST = 100_000  # machines: more than any answer
 HAIR = 1e-6  # a fix is told this much on the safe side, so that applying it is enough
+BREADTH = 1e-8  # of a hair, relative to a row
 NOTHING = 1e-9  # of what was demanded: a demand of less is none
 COUNT = 1e-4  # a count found within the solver's tolerance is that count
 COUNTED = ("servers", "nodes", "builds", "enclosures")  # units of which there can be one
@@ -91,6 +92,11 @@ class Conflict:
     def demand(self) -> bool:
         """Whether the row asks for something and does not limit it."""
         return _is_demand(self.family, self.row)
+
+    @property
+    def hair(self) -> bool:
+        """Whether so little is missing that it may be rounding of the solver."""
+        return abs(self.need - self.have) <= BREADTH * max(abs(self.need), abs(self.have))
 
     def further(self, now: Conflict) -> Conflict:
         """The row when it must give way once more: from what was asked first to what is needed last."""

@@ -66,9 +66,11 @@ def search(
         return first
     patient = replace(options, time_limit=max(PATIENCE, options.time_limit))
     found, there = standing(first.failed[0], workload, patient)
-    if found:
-        return replace(first, conflicts=found, failed=(there, first.failed[1]))
-    return improved(there, touched=True)
+    if all(conflict.hair for conflict in found):
+        again = improved(there, touched=True)
+        if again.best is not None or again.failed[1].status is not Status.INFEASIBLE:
+            return again
+    return replace(first, conflicts=found, failed=(there, first.failed[1]))
 
 
 def shortfalls(

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-6
 """Slack, relative to the row's scale, that is rounding and not a conflict, beside one that is a conflict."""
-ROUNDING = 1e-8
+ROUNDING = 1e-10
 """The same where no slack is large: a demand missed by a hair is missed."""
 
 
