@@ -54,7 +54,8 @@ def test_what_is_said_of_the_published_figures() -> None:
     assert all(abs(row.deviation) <= TOLERANCE for row in rows) == ("All figures lie within 25%" in WORDS)
     assert not list(out_of_order(rows))
     rack = CATALOG.server("GB200-NVL72-RACK").price
-    assert f"${rack.base / 1e6:.1f}M inside a band of ${rack.low / 1e6:.1f}M to ${rack.high / 1e6:.1f}M" in WORDS
+    low, base, high = (f"${usd / 1e6:.1f}M" for usd in (rack.low, rack.base, rack.high))
+    assert f"{base} inside a band of {low} to {high}" in WORDS
     assert rack.low < 3.98e6 < rack.base
     assert "below $3.98M an accelerator" in WORDS
 
