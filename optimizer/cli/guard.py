@@ -50,7 +50,12 @@ def guarded() -> Iterator[None]:
     """Turn what goes wrong inside into a message and an exit code."""
     _open_streams()
     try:
-        yield
+        try:
+            yield
+        except typer.Exit:
+            sys.stdout.flush()
+            raise
+        sys.stdout.flush()  # here, and not at the interpreter's end, where a full disk has no words
     except typer.Exit:
         raise
     except InputError as fault:
@@ -64,6 +69,7 @@ def guarded() -> Iterator[None]:
         if isinstance(fault, OSError) and fault.errno == errno.EPIPE:
             raise  # the reader of a pipe went away: not our fault, and nobody to tell
         if isinstance(fault, OSError) and fault.errno in _FULL:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in the buffer has nowhere to go
             complain(f"error: the answer cannot be written: {fault.strerror}")
             raise typer.Exit(ExitCode.BAD_INPUT) from None
         if os.environ.get(DEBUG) == "1":
