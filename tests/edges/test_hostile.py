@@ -16,6 +16,7 @@ from optimizer.cli import ExitCode
 from optimizer.files import data_path
 from optimizer.files.reader import LARGEST
 from tests.edges.malformed import judged
+from tests.measured import run
 
 TINY = (data_path("workloads") / "tiny.yaml").read_text(encoding="utf-8")
 MEMORY = 500e6
@@ -106,16 +107,8 @@ NO_TEXTS: list[Callable[[Path], None]] = [
 def command(*arguments: str, cwd: Path) -> tuple[int, str, str, float]:
     """A real command: its code, stdout, stderr, and bytes at its peak."""
     program = [str(Path(sys.executable).parent / "tierplan"), *arguments]
-    out, err = cwd / ".out", cwd / ".err"
-    with out.open("w") as stdout, err.open("w") as stderr:
-        process = subprocess.Popen(program, cwd=cwd, stdout=stdout, stderr=stderr, stdin=subprocess.DEVNULL)
-        guard = subprocess.Popen(["sh", "-c", f"sleep {HANGS}; kill -9 {process.pid}"])
-        _, status, usage = os.wait4(process.pid, 0)
-        guard.kill()
-        guard.wait()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    peak = usage.ru_maxrss * (1024 if sys.platform == "linux" else 1)
-    return process.returncode, out.read_text(), err.read_text(), peak
+    ended = run(program, cwd, HANGS)
+    return ended.code, ended.out, ended.err, ended.peak
 
 
 @pytest.mark.parametrize("make", [ordinary_pipe, device_without_end], ids=lambda make: make.__name__)
