@@ -10,15 +10,14 @@ from optimizer.instance.types import Bucket, Decode, Pool, Role, TrafficClass
 from optimizer.physics.memory import held
 from optimizer.workload.schema import Grid
 
-HALVES = (1.0, 0.5)  # the iteration times worth trying, as parts of a class's TPOT x accepted tokens
+HALVES = (1.0, 0.5)  # the iteration times worth trying, as parts of the tightest TPOT x accepted tokens
 
 
 def iterations(classes: Iterable[TrafficClass], accepted: float) -> list[float]:
-    """Iteration times {1, 1/2} x TPOT x accepted of the tightest and the loosest class (seconds), a TPOT of
-    more than the slowest pace counting as that."""
+    """Iteration times, TPOT x accepted: one and one half of the tightest class's, and the loosest's (seconds);
+    a TPOT of more than the slowest pace counts as that."""
     limits = sorted({min(c.tpot, SLOWEST_PACE) * accepted for c in classes})
-    tried = {limit * part for limit in (limits[0], limits[-1]) for part in HALVES}
-    return sorted(tried - {limits[-1] / 2} if len(limits) > 1 else tried, reverse=True)
+    return sorted({*(limits[0] * part for part in HALVES), limits[-1]}, reverse=True)
 
 
 def pools(d: Deployment, classes: list[TrafficClass], buckets: list[Bucket], grid: Grid) -> Iterator[Pool]:

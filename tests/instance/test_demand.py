@@ -63,3 +63,13 @@ def test_a_limit_nobody_uses_makes_no_request_run_longer() -> None:
     )
     assert [p.iteration for p in patient.pools] == [p.iteration for p in slowest.pools]
     assert [b.run_seconds for b in patient.buckets] == [b.run_seconds for b in slowest.buckets]
+
+
+def test_a_class_twice_as_patient_leaves_the_other_its_own_pace() -> None:
+    """Half the loosest iteration is the tightest class's own here, and must not be left out for it."""
+    paces = {
+        round(p.iteration * 1e3)
+        for p in built("small", "classes.chat.slo.tpot=100 ms").pools
+        if p.iteration
+    }
+    assert paces == {25, 50, 100}
