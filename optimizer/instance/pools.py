@@ -14,8 +14,8 @@ HALVES = (1.0, 0.5)  # the iteration times worth trying, as parts of the tightes
 
 
 def iterations(classes: Iterable[TrafficClass], accepted: float) -> list[float]:
-    """Iteration times, TPOT x accepted: one and one half of the tightest class's, and the loosest's (seconds);
-    a TPOT of more than the slowest pace counts as that."""
+    """Iteration times, TPOT x accepted: one and one half of the tightest class's, and the loosest one's
+    (seconds); a TPOT of more than the slowest pace counts as that."""
     limits = sorted({min(c.tpot, SLOWEST_PACE) * accepted for c in classes})
     return sorted({*(limits[0] * part for part in HALVES), limits[-1]}, reverse=True)
 
