@@ -21,6 +21,7 @@ from optimizer.instance.build import build
 from optimizer.solver import LinearProgram, SolveOptions
 from optimizer.workload import load_workload
 from tests.instance.shipped import WORKLOADS
+from tests.solver.scip import scip_model
 
 pytestmark = pytest.mark.slow
 
@@ -51,27 +52,7 @@ class Judged:
 
 def judged(lp: LinearProgram, x: np.ndarray | None, gap: float, seconds: float) -> Judged:
     """SCIP on the same rows and columns, from x or from nothing."""
-    scip = pytest.importorskip("pyscipopt")
-    model = scip.Model()
-    model.hideOutput()
-    finite = [[None if np.isinf(bound) else bound for bound in side] for side in (lp.col_lower, lp.col_upper)]
-    columns = [
-        model.addVar(vtype="I" if integer else "C", lb=low, ub=high, obj=cost)
-        for integer, low, high, cost in zip(lp.integrality, *finite, lp.c, strict=True)
-    ]
-    matrix = lp.A.tocsr()
-    for row in range(matrix.shape[0]):
-        entries = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        places, values = matrix.indices[entries], matrix.data[entries]
-        body = scip.quicksum(value * columns[place] for place, value in zip(places, values, strict=True))
-        if lp.row_lower[row] == lp.row_upper[row]:
-            model.addCons(body == lp.row_lower[row])
-            continue
-        if np.isfinite(lp.row_lower[row]):
-            model.addCons(body >= lp.row_lower[row])
-        if np.isfinite(lp.row_upper[row]):
-            model.addCons(body <= lp.row_upper[row])
-    model.addObjoffset(lp.offset)
+    model, columns = scip_model(lp)
     model.setParam("limits/gap", gap)
     model.setParam("limits/time", seconds)
     takes = False

@@ -11,6 +11,7 @@ import pytest
 from optimizer.solver import LinearProgram, SolveOptions, Status, compile, fixed_lp, solve
 
 from .programs import INF, program
+from .scip import scip_model
 
 pytestmark = pytest.mark.slow
 
@@ -42,26 +43,10 @@ def mixed(seed: int) -> LinearProgram:
 
 def by_scip(lp: LinearProgram) -> float:
     """The optimum by SCIP."""
-    scip = pytest.importorskip("pyscipopt")
-    model = scip.Model()
-    model.hideOutput()
-    finite = [[None if np.isinf(bound) else bound for bound in side] for side in (lp.col_lower, lp.col_upper)]
-    columns = [
-        model.addVar(vtype="I" if integer else "C", lb=low, ub=high, obj=cost)
-        for integer, low, high, cost in zip(lp.integrality, *finite, lp.c, strict=True)
-    ]
-    matrix = lp.A.tocsr()
-    for row in range(matrix.shape[0]):
-        entries = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        places, values = matrix.indices[entries], matrix.data[entries]
-        body = scip.quicksum(value * columns[place] for place, value in zip(places, values, strict=True))
-        if np.isfinite(lp.row_lower[row]):
-            model.addCons(body >= lp.row_lower[row])
-        if np.isfinite(lp.row_upper[row]):
-            model.addCons(body <= lp.row_upper[row])
+    model, _ = scip_model(lp)
     model.setParam("limits/gap", 0.0)
     model.optimize()
-    return float(model.getObjVal()) + lp.offset
+    return float(model.getObjVal())
 
 
 @pytest.mark.parametrize("seed", range(20))
