@@ -223,9 +223,13 @@ def test_an_error_in_progress_reaches_the_caller():
 
 
 def test_ctrl_c_returns_the_incumbent():
-    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    outcome = solve(market_split(), SolveOptions(gap=0.0, time_limit=30.0))
+    """A shell starts what runs behind it with Ctrl-C ignored: the usual handler is put in place for the test."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        outcome = solve(market_split(), SolveOptions(gap=0.0, time_limit=30.0))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert outcome.status is Status.INTERRUPTED
     assert outcome.has_solution
     assert 0.9 < outcome.seconds < 5.0
