@@ -223,7 +223,7 @@ def test_an_error_in_progress_reaches_the_caller():
 
 
 def test_ctrl_c_returns_the_incumbent():
-    """A shell starts what runs behind it with Ctrl-C ignored: the usual handler is put in place for the test."""
+    """A shell starts what runs behind it with Ctrl-C ignored: the test puts the usual handler in place."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
