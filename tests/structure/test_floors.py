@@ -11,8 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "optimizer"
 
 FLOORS = (
-    {"errors"},
+    {"errors", "compiled"},
     {"units", "files"},
+    {"traces"},
     {"catalog", "workload"},
     {"physics"},
     {"instance"},
@@ -24,7 +25,7 @@ FLOORS = (
     {"cli"},
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-WITHOUT_A_SOLVER = {"physics", "instance", "verify", "simulator"}
+WITHOUT_A_SOLVER = {"physics", "instance", "verify", "simulator", "traces"}
 SOLVERS = {"pyomo", "highspy", "pyscipopt", "linopy", "gurobipy"}
 
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "_data")
