@@ -1,7 +1,7 @@
 """Compiled inner loops: numba where it is installed, the same Python where it is not.
 
-The two give the same numbers (`tests/simulator` and `tests/traces` run both): a kernel is written once, as plain
-loops over arrays, and numba's own NUMBA_DISABLE_JIT=1 runs it uncompiled.
+The two give the same numbers (`tests/simulator` and `tests/traces` run both): a kernel is written once, as
+plain loops over arrays, and numba's own NUMBA_DISABLE_JIT=1 runs it uncompiled.
 """
 
 from __future__ import annotations

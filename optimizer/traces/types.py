@@ -22,8 +22,8 @@ class Fault:
 class Chains:
     """The block ids of every request, run-length encoded.
 
-    Request i has the runs `first[k], first[k]+1, ... (count[k] ids)` for k in `start[i]:start[i+1]`. An id stands
-    for the whole prefix up to its block, and is global in its file; ids are dense, from 0 to `unique` - 1.
+    Request i has the runs `first[k], first[k]+1, ... (count[k] ids)` for k in `start[i]:start[i+1]`. An id
+    stands for the whole prefix up to its block, and is global in its file; ids are dense, from 0.
     """
 
     start: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Chains:
         return int(self.count.sum())
 
     def flat(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(start, ids): the ids of all requests one after another; request i owns ids[start[i]:start[i+1]]."""
+        """(start, ids): the ids of all requests in turn; request i owns ids[start[i]:start[i+1]]."""
         ends = np.concatenate(([0], np.cumsum(self.count)))
         ids = np.repeat(self.first - ends[:-1], self.count) + np.arange(ends[-1])
         return ends[self.start], ids
@@ -47,9 +47,9 @@ class Chains:
 class Trace:
     """Requests in order of arrival.
 
-    `time` seconds from the file's own zero; `input` and `output` tokens; `session` -1 where none is recorded; `sub`
-    marks a sub-agent's call; `api` and `think` seconds of service and of the client's delay before the request (nan
-    where not recorded). `chains` and `block_tokens` are None where a trace tells lengths only.
+    `time` seconds from the file's own zero; `input` and `output` tokens; `session` -1 where none is recorded;
+    `sub` marks a sub-agent's call; `api` and `think` seconds of service and of the client's delay before the
+    request (nan where not recorded). `chains` and `block_tokens` are None where a trace tells lengths only.
     `faults`: the lines that were left out (the first of them; `faulty` counts all).
     """
 

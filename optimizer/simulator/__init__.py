@@ -1,0 +1,1 @@
+"""The feasibility simulator: requests replayed through a layout, and a verdict."""
