@@ -6,11 +6,11 @@ cannot be read is an `InputError` with its remedy.
 """
 
 from optimizer.files.document import Document, Keys, alike, dotted, shortened
-from optimizer.files.reader import read_text, read_text_yaml, read_yaml
-from optimizer.files.shipped import data_path, resolve_workload
+from optimizer.files.reader import open_regular, read_text, read_text_yaml, read_yaml, shown
+from optimizer.files.shipped import data_path, resolve_trace, resolve_workload
 from optimizer.files.validation import validate
 
 __all__ = [
-    "Document", "Keys", "alike", "data_path", "dotted", "read_text", "read_text_yaml", "read_yaml",
-    "resolve_workload", "shortened", "validate",
+    "Document", "Keys", "alike", "data_path", "dotted", "open_regular", "read_text", "read_text_yaml",
+    "read_yaml", "resolve_trace", "resolve_workload", "shortened", "shown", "validate",
 ]

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from optimizer.errors import InputError, Problem
 from optimizer.files.builder import build
@@ -32,13 +33,13 @@ _OS_FAULTS = {
 def read_yaml(path: str | Path) -> Document:
     """Read one YAML file. InputError with the place and the remedy for anything that is not one."""
     file = Path(path)
-    return read_text_yaml(read_text(file), _shown(file), file)
+    return read_text_yaml(read_text(file), shown(file), file)
 
 
 def read_text(file: Path, largest: int = LARGEST) -> str:
     """The text of a regular UTF-8 file of at most that many bytes. InputError for anything else: folders,
     pipes and devices, which might never end, included."""
-    name = _shown(file)
+    name = shown(file)
     return _decode(_bytes(file, name, largest), name)
 
 
@@ -60,15 +61,17 @@ def read_text_yaml(text: str, name: str, path: Path | None = None) -> Document:
     return Document(data, path or Path(name), name, places)
 
 
-def _shown(file: Path) -> str:
+def shown(file: Path) -> str:
     """The path as messages show it: from the working directory when it lies below, printable always."""
     with contextlib.suppress(ValueError, OSError):  # elsewhere, or relative already
         file = file.relative_to(Path.cwd())
     return os.fsencode(file).decode("utf-8", "replace").replace("\0", "\\0")
 
 
-def _bytes(file: Path, name: str, largest: int) -> bytes:
-    """The raw content of a regular file of at most that many bytes."""
+def open_regular(file: Path) -> tuple[BinaryIO, int]:
+    """A regular file, opened to be read as bytes, and its size. InputError for folders, pipes, devices, and for
+    what is not there or may not be read."""
+    name = shown(file)
     try:
         status = os.stat(file)
         if stat.S_ISDIR(status.st_mode):
@@ -76,10 +79,7 @@ def _bytes(file: Path, name: str, largest: int) -> bytes:
             raise _refuse(name, "is a folder, not a file", f"it holds {', '.join(inside)}" if inside else "")
         if not stat.S_ISREG(status.st_mode):
             raise _refuse(name, "is not a regular file", "give a file of text")
-        if status.st_size > largest:
-            raise _refuse(name, f"has {status.st_size:,} bytes, more than {largest:,}", "split it")
-        with file.open("rb") as stream:
-            return stream.read(largest + 1)
+        return file.open("rb"), status.st_size
     except FileNotFoundError:
         raise _refuse(name, "there is no such file", _near(file)) from None
     except NotADirectoryError:
@@ -87,8 +87,25 @@ def _bytes(file: Path, name: str, largest: int) -> bytes:
     except ValueError:
         raise _refuse(name, "is not a file name") from None
     except OSError as fault:
-        message, remedy = _OS_FAULTS.get(fault.errno or 0, (f"cannot be read: {fault.strerror}", ""))
-        raise _refuse(name, message, remedy) from None
+        raise _of_the_system(name, fault) from None
+
+
+def _bytes(file: Path, name: str, largest: int) -> bytes:
+    """The raw content of a regular file of at most that many bytes."""
+    stream, size = open_regular(file)
+    with stream:
+        if size > largest:
+            raise _refuse(name, f"has {size:,} bytes, more than {largest:,}", "split it")
+        try:
+            return stream.read(largest + 1)
+        except OSError as fault:
+            raise _of_the_system(name, fault) from None
+
+
+def _of_the_system(name: str, fault: OSError) -> InputError:
+    """What the operating system refuses, in words."""
+    message, remedy = _OS_FAULTS.get(fault.errno or 0, (f"cannot be read: {fault.strerror}", ""))
+    return _refuse(name, message, remedy)
 
 
 def _near(file: Path) -> str:
