@@ -69,8 +69,8 @@ def shown(file: Path) -> str:
 
 
 def open_regular(file: Path) -> tuple[BinaryIO, int]:
-    """A regular file, opened to be read as bytes, and its size. InputError for folders, pipes, devices, and for
-    what is not there or may not be read."""
+    """A regular file, opened to be read as bytes, and its size. InputError for folders, pipes, devices, and
+    for what is not there or may not be read."""
     name = shown(file)
     try:
         status = os.stat(file)

@@ -33,7 +33,7 @@ def resolve_workload(name_or_path: str | Path) -> Path:
 def resolve_trace(name_or_path: str | Path) -> Path:
     """The file meant by a path that exists, or by the name of a shipped trace or ledger.
 
-    `weka_claude_code_60s_b512`, with `.jsonl.gz` behind it or `workloads/traces/` before it, is the shipped one.
+    `weka_claude_code_60s_b512`, with or without `.jsonl.gz` and `workloads/traces/`, is the shipped one.
     """
     files = sorted((data_path("workloads") / "traces").glob("*"))
     shipped = {_bare(file.name, _OF_TRACES): file for file in files if file.suffix in _OF_TRACES}

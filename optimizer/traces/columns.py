@@ -1,0 +1,142 @@
+"""Requests gathered into compact columns while a file streams by, and handed on as a `Trace`."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.errors import InputError, Problem
+from optimizer.traces.labels import Ids, Labels, run_starts
+from optimizer.traces.types import Chains, Fault, Trace
+
+MOST_REQUESTS = 100_000_000
+"""Requests of the largest trace: some 5 GB of columns."""
+MOST_ACCESSES = 10_000_000_000
+"""Block accesses of the largest trace."""
+REMARKS = "_remarks"
+"""Key of a trace's header under which reading says what it had to assume or put right."""
+_CHUNK = 2**20  # blocks, or runs, whose ids are made dense at once
+_SELDOM: dict[str, tuple[str, Any]] = {
+    "session": ("q", -1), "sub": ("b", 0), "api": ("d", math.nan), "think": ("d", math.nan),
+}
+_TYPES = {"q": np.int64, "b": np.bool_, "d": np.float64}
+
+
+class Row(NamedTuple):
+    """One request as its line says it, None where it says nothing; `runs`: (first, count) of its block ids."""
+
+    time: float
+    input: int
+    output: int
+    session: int | None = None
+    sub: bool | None = None
+    api: float | None = None
+    think: float | None = None
+    runs: tuple[Ids, Ids] | None = None
+
+
+class Columns:
+    """Columns that grow by a row. One that no row has recorded takes no memory."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._time, self._input, self._output = array("d"), array("q"), array("q")
+        self._seldom: dict[str, array[Any]] = {name: array(code) for name, (code, _) in _SELDOM.items()}
+        self._start, self._first, self._count = array("q", [0]), array("q"), array("q")
+        self._labels = Labels()
+        self._dense = 0  # requests whose ids are final
+        self._accesses = self._pending = 0
+
+    def __len__(self) -> int:
+        return len(self._time)
+
+    def add(self, row: Row) -> None:
+        """One more request. InputError past the largest trace that is read."""
+        for name, value in zip(_SELDOM, (row.session, row.sub, row.api, row.think), strict=True):
+            self._record(name, value)
+        self._time.append(row.time)
+        self._input.append(row.input)
+        self._output.append(row.output)
+        if row.runs is not None:
+            first, count = row.runs
+            self._first.frombytes(first.tobytes())
+            self._count.frombytes(count.tobytes())
+            blocks = int(count.sum())
+            self._accesses += blocks
+            self._pending += blocks
+        self._start.append(len(self._first))
+        if len(self) > MOST_REQUESTS or self._accesses > MOST_ACCESSES:
+            most = f"more than {MOST_REQUESTS:,} requests or {MOST_ACCESSES:,} block accesses"
+            raise InputError(Problem(self._name, "", most, "split it"))
+        if self._pending > _CHUNK or len(self._first) - self._start[self._dense] > _CHUNK:
+            self._make_dense()
+
+    def _record(self, name: str, value: float | None) -> None:
+        """One more entry of a column that most files lack."""
+        column, (code, default) = self._seldom[name], _SELDOM[name]
+        if value is not None and not column:
+            column.extend(array(code, [default]) * len(self))
+        if value is not None or column:
+            column.append(default if value is None else value)
+
+    def _make_dense(self) -> None:
+        """Give the blocks of the requests since the last call their final ids."""
+        begin = self._start[self._dense]
+        first = np.frombuffer(self._first[begin:], dtype=np.int64)
+        count = np.frombuffer(self._count[begin:], dtype=np.int64)
+        if not self._labels.are_dense(first, count):
+            ends = np.concatenate(([0], np.cumsum(count)))
+            ids = self._labels.of(np.repeat(first - ends[:-1], count) + np.arange(ends[-1]))
+            owners = ends[np.frombuffer(self._start[self._dense :], dtype=np.int64) - begin]
+            at = run_starts(ids, owners)
+            del self._first[begin:], self._count[begin:], self._start[self._dense :]
+            self._first.frombytes(ids[at].tobytes())
+            self._count.frombytes(np.diff(at, append=len(ids)).tobytes())
+            self._start.frombytes((np.searchsorted(at, owners) + begin).tobytes())
+        self._dense, self._pending = len(self), 0
+
+    def trace(
+        self, header: Mapping[str, Any], block_tokens: int | None, faulty: int, faults: tuple[Fault, ...]
+    ) -> Trace:
+        """The whole, in order of time."""
+        self._make_dense()
+        size = len(self)
+        columns: dict[str, NDArray[Any]] = {
+            "time": np.frombuffer(self._time), "input": np.frombuffer(self._input, np.int64),
+            "output": np.frombuffer(self._output, np.int64),
+        }
+        for name, (code, default) in _SELDOM.items():
+            kind, column = _TYPES[code], self._seldom[name]
+            columns[name] = np.frombuffer(column, kind) if column else np.broadcast_to(kind(default), size)
+        chains = None
+        if block_tokens is not None:
+            start, first, count = (
+                np.frombuffer(column, np.int64) for column in (self._start, self._first, self._count)
+            )
+            chains = Chains(start, first, count, self._labels.unique)
+        late = int(np.count_nonzero(np.diff(columns["time"]) < 0))
+        if late:
+            order = np.argsort(columns["time"], kind="stable")
+            columns = {name: column[order] for name, column in columns.items()}
+            chains = _ordered(chains, order) if chains is not None else None
+            remark = f"{late:,} requests came before the one above them: sorted by time"
+            header = {**header, REMARKS: (*header.get(REMARKS, ()), remark)}
+        if columns["time"][0] < 0:  # counted from the first line, which was not the earliest
+            columns["time"] = columns["time"] - columns["time"][0]
+        return Trace(
+            name=self._name, block_tokens=block_tokens, chains=chains, header=header, faulty=faulty,
+            faults=faults, **columns,
+        )
+
+
+def _ordered(chains: Chains, order: NDArray[np.int64]) -> Chains:
+    """The chains of the requests in another order."""
+    runs = np.diff(chains.start)[order]
+    start = np.concatenate(([0], np.cumsum(runs)))
+    at = np.repeat(chains.start[order] - start[:-1], runs) + np.arange(start[-1])
+    return Chains(start, chains.first[at], chains.count[at], chains.unique)
