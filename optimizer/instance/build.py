@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from optimizer.catalog import Catalog, ModelCard, ModelOption
-from optimizer.errors import InputError, Problem
+from optimizer.catalog import Catalog
 from optimizer.instance import checks, needs, small_tiers
 from optimizer.instance.assumptions import assumptions
-from optimizer.instance.deployment import Deployment, deployments
-from optimizer.instance.dominance import undominated
-from optimizer.instance.hardware import Market
+from optimizer.instance.deployment import Deployment
 from optimizer.instance.money import remarks
-from optimizer.instance.paths import Job, Roads, fits, jobs, paths, readable_from
+from optimizer.instance.offer import Offer, offer
+from optimizer.instance.paths import Job, fits, jobs, paths, readable_from
 from optimizer.instance.pools import decodes, pools
-from optimizer.instance.stores import Places, holdings, places, stores, weigh
-from optimizer.instance.traffic import traffic
+from optimizer.instance.stores import Places, holdings, weigh
 from optimizer.instance.types import (
     Bucket,
     Case,
@@ -28,93 +25,38 @@ from optimizer.instance.types import (
     Policy,
     Pool,
     SharedPrefix,
-    Sku,
     Stored,
     Tier,
-    TrafficClass,
     UserRow,
 )
 from optimizer.physics.queueing import mean_wait_bound
 from optimizer.workload import Workload
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """One admissible option of one model, with its deployments."""
-
-    card: ModelCard
-    option: ModelOption
-    deployments: list[Deployment]
-
-    @property
-    def id(self) -> str:
-        return f"{self.card.id}:{self.option.id}"
-
-
 def build(workload: Workload, catalog: Catalog) -> Instance:
     """Assemble the problem. Raises InputError for names the catalogue lacks and for demands no allowed
     hardware can meet (with names and numbers)."""
     checks.names(workload, catalog)
-    market = Market(workload, catalog)
-    skus, builds, enclosures = market.skus(), market.builds(), market.enclosures()
-    demand = traffic(workload)
-    classes = {c.id: c for c in demand.classes}
-    spreads = {
-        b.id: workload.classes[b.cls].contexts[i].spread
-        for cls in demand.classes
-        for i, b in enumerate(b for b in demand.buckets if b.cls == cls.id)
-    }
-    floors = {
-        name: min(c.quality_floor for c in demand.classes if c.model == name)
-        for name in dict.fromkeys(c.model for c in demand.classes)
-    }
-    choices = [
-        choice
-        for name in floors
-        for choice in _choices(workload, catalog, name, floors[name], skus, demand.buckets)
-    ]
-    deployed = [d for choice in choices for d in choice.deployments]
-    where = places(
-        workload,
-        stores(workload, catalog, deployed, skus, builds, enclosures),
-        [(c.id, c.option, c.card) for c in choices],
-        deployed,
-        floors,
-    )
+    offered = offer(workload, catalog)
+    where = offered.places
     checks.prefix_tiers(workload, {loc.tier for loc in where.locations})
-    with_drives = [b for b in builds if b.sku and b.drives]
-    held_in = {
-        name: (Tier(c.shared_prefix.held_in), c.shared_prefix.tokens)
-        for name, c in workload.classes.items()
-        if c.shared_prefix
-    }
-    roads = Roads(
-        catalog,
-        where,
-        held_in,
-        {e.id: e for e in enclosures},
-        drives=min((b.drives for b in with_drives), default=1),
-        drive_read=min((b.nvme_read / b.drives for b in with_drives), default=1.0),
-    )
-    shared = {
-        name: (c.shared_prefix.tokens if c.shared_prefix else 0.0) for name, c in workload.classes.items()
-    }
-    laid = _Laid(workload, where, roads, classes, list(demand.buckets), spreads, shared, bool(enclosures))
-    for d in deployed:
+    laid = _Laid(workload, offered)
+    for d in offered.deployments:
         laid.deploy(d)
     instance = Instance(
         name=workload.name,
         policy=Policy(workload.tiers.policy),
         periods=(Period("now", workload.economics.horizon),),
-        models=tuple(floors),
+        models=offered.models,
         options=tuple(
-            Option(c.id, c.card.id, c.option.id, c.card.speculation.accepted_per_step) for c in choices
+            Option(c.id, c.card.id, c.option.id, c.card.speculation.accepted_per_step)
+            for c in offered.choices
         ),
-        classes=demand.classes,
-        buckets=tuple(laid.timed(b) for b in demand.buckets),
-        skus=skus,
-        builds=builds,
-        enclosures=enclosures,
+        classes=offered.classes,
+        buckets=tuple(laid.timed(b) for b in offered.buckets),
+        skus=offered.skus,
+        builds=offered.builds,
+        enclosures=offered.enclosures,
         stores=where.stores,
         locations=where.locations,
         stored=tuple(laid.stored.values()),
@@ -122,7 +64,7 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
         pools=tuple(laid.pools),
         decodes=tuple(laid.decodes),
         paths=tuple(laid.paths),
-        shared_prefixes=tuple(_shared_prefixes(workload, deployed, where)),
+        shared_prefixes=tuple(_shared_prefixes(workload, offered.deployments, where)),
         user_rows=tuple(
             UserRow(name, tuple(row.terms.items()), row.min, row.max) for name, row in workload.limits.items()
         ),
@@ -140,41 +82,27 @@ def build(workload: Workload, catalog: Catalog) -> Instance:
         network_utilisation=catalog.devices.facility.design_utilisation.value,
         link_utilisation=catalog.devices.facility.design_utilisation.value,
         assumptions=(
-            *assumptions(workload, catalog, [c.card for c in choices], deployed),
+            *assumptions(workload, catalog, [c.card for c in offered.choices], offered.deployments),
             *remarks.assumptions(workload, catalog),
         ),
         warnings=(
             *remarks.warnings(workload, catalog),
             *needs.warnings(workload, catalog),
-            *small_tiers.warnings(workload, skus, builds),
+            *small_tiers.warnings(workload, offered.skus, offered.builds),
         ),
     )
-    checks.feasible(instance, workload, deployed)
+    checks.feasible(instance, workload, offered.deployments)
     return instance
 
 
 class _Laid:
     """Collects pools, decodes, paths and weights deployment by deployment."""
 
-    def __init__(
-        self,
-        workload: Workload,
-        where: Places,
-        roads: Roads,
-        classes: dict[str, TrafficClass],
-        buckets: list[Bucket],
-        spreads: dict[str, float],
-        shared: dict[str, float],
-        cxl: bool,
-    ):
-        self.workload, self.where, self.roads = workload, where, roads
-        self.classes, self.buckets, self.spreads, self.shared, self.cxl = (
-            classes,
-            buckets,
-            spreads,
-            shared,
-            cxl,
-        )
+    def __init__(self, workload: Workload, offered: Offer):
+        self.workload, self.where, self.roads = workload, offered.places, offered.roads
+        self.classes = {c.id: c for c in offered.classes}
+        self.buckets = list(offered.buckets)
+        self.spreads, self.shared, self.cxl = offered.spreads, offered.shared, bool(offered.enclosures)
         self.pools: list[Pool] = []
         self.decodes: list[Decode] = []
         self.paths: list[Path] = []
@@ -231,47 +159,6 @@ class _Laid:
                     self.shared[job.cls.id],
                     self.spreads[job.stream],
                 )
-
-
-def _choices(
-    workload: Workload,
-    catalog: Catalog,
-    name: str,
-    floor: float,
-    skus: tuple[Sku, ...],
-    buckets: tuple[Bucket, ...],
-) -> list[_Choice]:
-    card = catalog.model(name)
-    rules = workload.options.get(name)
-    longest = max(b.tokens for b in buckets if b.model == name)
-    admissible = []
-    for option in card.options:
-        loss = option.quality_loss
-        allowed = (rules is not None and rules.unpublished) if loss is None else loss.value <= floor
-        if rules is not None:
-            allowed = allowed and option.id not in rules.exclude
-            allowed = allowed and (rules.only is None or option.id in rules.only)
-        if allowed:
-            admissible.append(option)
-    if not admissible:
-        raise InputError(
-            Problem(
-                "",
-                f"classes of {name}",
-                f"no option of {name} is within a quality floor of {floor:g} pt",
-                "raise quality_floor, or allow unpublished options",
-                checks.users(workload, name),
-            )
-        )
-    found = []
-    for option in undominated(card, admissible):
-        where = deployments(card, option, skus, catalog, longest, admissible, workload.measured)
-        if where:
-            found.append(_Choice(card, option, where))
-    if not found:
-        problems = checks.no_shape(card, admissible, skus, catalog)
-        raise checks.Unmeetable([replace(p, keys=checks.users(workload, name)) for p in problems])
-    return found
 
 
 def _shared_prefixes(workload: Workload, deployed: list[Deployment], where: Places) -> list[SharedPrefix]:

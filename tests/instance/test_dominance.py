@@ -9,7 +9,7 @@ import pytest
 
 from optimizer.catalog import Catalog, Codec, ModelCard, ModelOption
 from optimizer.formulation import write
-from optimizer.instance import build as building
+from optimizer.instance import offer as offering
 from optimizer.instance.build import build
 from optimizer.instance.dominance import dominates, undominated
 from optimizer.solver import SolveOptions, compile, solve
@@ -136,7 +136,7 @@ LOSSY = ("classes.k2-agentic.quality_floor=9 pt", "classes.flash-chat.quality_fl
 @pytest.mark.parametrize("overrides", [(EVERYTHING,), (EVERYTHING, *LOSSY), LOSSY], ids=len)
 def test_screening_costs_nothing(overrides: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     screened = least(*overrides)
-    monkeypatch.setattr(building, "undominated", lambda _, options: options)
+    monkeypatch.setattr(offering, "undominated", lambda _, options: options)
     assert least(*overrides) == pytest.approx(screened, rel=1e-6)
 
 

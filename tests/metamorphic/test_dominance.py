@@ -9,7 +9,7 @@ import pytest
 from optimizer.catalog import Catalog, load_catalog
 from optimizer.files import read_text_yaml
 from optimizer.instance import Instance
-from optimizer.instance import build as build_module
+from optimizer.instance import offer as offer_module
 from optimizer.instance.build import build
 from optimizer.workload import Workload
 from optimizer.workload.load import loaded
@@ -73,7 +73,7 @@ def workload(case: Case) -> Workload:
 def unscreened(asked: Workload, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> Instance:
     """The instance with every admissible option."""
     with monkeypatch.context() as patch:
-        patch.setattr(build_module, "undominated", lambda card, options: options)
+        patch.setattr(offer_module, "undominated", lambda card, options: options)
         return build(asked, catalog)
 
 
