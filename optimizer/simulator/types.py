@@ -1,8 +1,8 @@
 """What the replay runs on: the bought facility as numbers, the traffic that meets it, and the verdict.
 
-Everything is arrays, since the event loop is compiled. Indices: p pool, i instance, k rank, v server, d domain
-(one place with its own bytes: a server's DRAM, an instance's HBM, an enclosure), s store, l location (store
-and codec), b bucket, c class, q stream (the buckets, then the classes: their first requests).
+Everything is arrays, since the event loop is compiled. Indices: p pool, i instance, k rank, v server,
+d domain (one place with its own bytes: a server's DRAM, an instance's HBM, an enclosure), s store, l location
+(store and codec), b bucket, c class, q stream (the buckets, then the classes: their first requests).
 Units are SI: bytes, seconds, tokens; -1 stands for "none".
 """
 
@@ -100,8 +100,8 @@ class Roads(NamedTuple):
 
 class Routes(NamedTuple):
     """The layout's own routing table. Key of stream q and outcome o (0: nothing found; 1 + l: found at l) is
-    q * (L + 1) + o; its rows are route[key] to route[key+1] - 1, `cum` their cumulative share. A pool of -1 is
-    a hit that the layout computes again. Buckets decode on pool rows decode[b] to decode[b+1] - 1."""
+    q * (L + 1) + o; its rows are route[key] to route[key+1] - 1, `cum` their cumulative share. A pool of -1
+    is a hit that the layout computes again. Buckets decode on pool rows decode[b] to decode[b+1] - 1."""
 
     route: Ints  # [Q * (L + 1) + 1]
     pool: Ints
@@ -172,7 +172,8 @@ class Demand(NamedTuple):
     Sessions begin at first_time (sorted) in first_bucket. What a context does after a turn is the next entry
     of its bucket's gaps: idle seconds, inf for never again. `scale` are lengths of contexts over the nominal,
     `dice` uniform numbers for plans and routes; all are used in turn, from the start again at their end.
-    Sessions that are idle already at time 0: bucket, age, and when they return (inf: never).
+    Sessions that are idle already at time 0: bucket, age, and when they return (inf: never). `kept`: idle
+    seconds after which a context is gone whatever its plan says (inf: none; only where the gap is inf).
     """
 
     horizon: float  # seconds of arrivals
@@ -186,6 +187,8 @@ class Demand(NamedTuple):
     idle_bucket: Ints
     idle_age: Floats
     idle_return: Floats
+    gap_kept: Floats  # beside gap_seconds
+    idle_kept: Floats  # idle seconds, as idle_age
 
 
 class Replay(NamedTuple):
@@ -305,8 +308,8 @@ class Failing:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the replay says of a layout. `conclusive` is False where no steady state was seen; a verdict passes
-    when it is conclusive and nothing fails. `wall_seconds` is what the replay itself took."""
+    """What the replay says of a layout. `conclusive` is False where no steady state was seen; a verdict
+    passes when it is conclusive and nothing fails. `wall_seconds` is what the replay itself took."""
 
     passed: bool
     conclusive: bool
