@@ -20,6 +20,8 @@ MOST_ACCESSES = 10_000_000_000
 """Block accesses of the largest trace."""
 REMARKS = "_remarks"
 """Key of a trace's header under which reading says what it had to assume or put right."""
+LONGEST_SPAN = 20 * 365 * 86400.0
+"""Seconds from the first request to the last: a longer trace has its time in another unit."""
 _CHUNK = 2**20  # blocks, or runs, whose ids are made dense at once
 _SELDOM: dict[str, tuple[str, Any]] = {
     "session": ("q", -1), "sub": ("b", 0), "api": ("d", math.nan), "think": ("d", math.nan),
@@ -28,7 +30,7 @@ _TYPES = {"q": np.int64, "b": np.bool_, "d": np.float64}
 
 
 class Row(NamedTuple):
-    """One request as its line says it, None where it says nothing; `runs`: (first, count) of its block ids."""
+    """One request as its line says it, None where it says nothing; `runs`: (first, count) of block ids."""
 
     time: float
     input: int
@@ -126,6 +128,9 @@ class Columns:
             chains = _ordered(chains, order) if chains is not None else None
             remark = f"{late:,} requests came before the one above them: sorted by time"
             header = {**header, REMARKS: (*header.get(REMARKS, ()), remark)}
+        if columns["time"][-1] - columns["time"][0] > LONGEST_SPAN:
+            spans = f"spans {(columns['time'][-1] - columns['time'][0]) / (365 * 86400):,.0f} years"
+            raise InputError(Problem(self._name, "", spans, "are all times in the unit of the format?"))
         if columns["time"][0] < 0:  # counted from the first line, which was not the earliest
             columns["time"] = columns["time"] - columns["time"][0]
         return Trace(

@@ -14,8 +14,8 @@ MOST_TOKENS = 10**9
 """Tokens of a request: a thousand contexts of a million."""
 MOST_BLOCKS = 2**22
 """Blocks of a request: 64 million tokens in blocks of 16."""
-LATEST = 1e12
-"""Seconds of the latest time."""
+LATEST = 1e10
+"""Seconds of the latest time: three centuries, so that milliseconds since 1970 are none."""
 _LAST_ID = 2**62
 _SHOWN = 40
 
