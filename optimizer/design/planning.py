@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 
 from optimizer.catalog import Catalog
+from optimizer.design.basis import Basis, operation_digest
 from optimizer.design.comparisons.compare import beside
 from optimizer.design.conflicts import room_to_give
 from optimizer.design.explain import bindings
@@ -67,7 +68,7 @@ def plan(
     best = searched.best
     if best is None:
         return _without_layout(loaded, catalog, options, clock, searched)
-    result = _with_layout(loaded, options, clock, best, searched.rounds)
+    result = _with_layout(loaded, options, clock, instance, best, searched.rounds)
     if not compare or not best.certificate.passed:
         return result
     comparisons = beside(
@@ -128,7 +129,12 @@ def _without_layout(
 
 
 def _with_layout(
-    loaded: Loaded, options: SolveOptions, clock: Clock, best: Candidate, rounds: list[Round]
+    loaded: Loaded,
+    options: SolveOptions,
+    clock: Clock,
+    base: Instance,
+    best: Candidate,
+    rounds: list[Round],
 ) -> Result:
     cost, bound = best.layout.objective_usd, min(best.outcome.bound, best.layout.objective_usd)
     certificate = best.certificate
@@ -157,6 +163,20 @@ def _with_layout(
         notes=(*_tier_notes(best), *best.outcome.notes, *best.priced.notes),
         rounds=rounds,
         size=_size(best.compiled),
+        basis=_basis(loaded, base, best),
+    )
+
+
+def _basis(loaded: Loaded, base: Instance, best: Candidate) -> Basis:
+    """What a layout rests on; `base` is the problem before touching points moved and replays tightened it."""
+    solved = best.model.instance
+    return Basis(
+        workload=loaded.document.data,
+        place=str(loaded.document.path),
+        layout=best.layout,
+        store_slopes={s.id: s.slope for s in solved.stores if s.slope},
+        pool_slopes={p.id: p.slope for p in solved.pools if p.slope},
+        operation_sha256=operation_digest(base),
     )
 
 
@@ -248,7 +268,7 @@ def _result(
                 AssumptionOut(name=a.name, value=a.value, source=a.source, basis=a.basis)
                 for a in (instance.assumptions if instance else ())
             ),
-            "versions": {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}},
+            "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
             "options": settings,
             "seed": options.seed,
             "input_sha256": loaded.digest,
@@ -257,7 +277,8 @@ def _result(
     )
 
 
-def _version(name: str) -> str:
+def version(name: str) -> str:
+    """The installed version of a distribution."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

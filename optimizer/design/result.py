@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from optimizer.design.basis import Basis
 from optimizer.design.comparisons.result import Comparisons
 from optimizer.units import Strict
 
@@ -217,7 +218,8 @@ class Size(Strict):
 
 
 class Result(Strict):
-    """The answer to one planning question. `comparisons` is None where none was asked for."""
+    """The answer to one planning question. `comparisons` is None where none was asked for, `basis` where
+    there is no layout (and in results of earlier versions)."""
 
     schema_: str = Field(default=SCHEMA, alias="schema")
     name: str
@@ -246,3 +248,4 @@ class Result(Strict):
     input_sha256: str
     instance_sha256: str
     comparisons: Comparisons | None = None
+    basis: Basis | None = None
