@@ -1,0 +1,37 @@
+"""Pools, instances, ranks and servers as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from optimizer.instance import Role
+from optimizer.simulator.arrays import flags, floats, ints, starts
+from optimizer.simulator.bought import Bought
+from optimizer.simulator.packing import Packing
+from optimizer.simulator.types import Machines
+
+
+def machines(bought: Bought, packing: Packing, hbm: Mapping[int, int]) -> Machines:
+    """`hbm`: the domain of each instance that keeps idle contexts."""
+    pools, deployments, instances = bought.pools, bought.deployments, bought.pool_of_instance
+    accepted = {option.id: option.accepted_per_step for option in bought.instance.options}
+    return Machines(
+        pool_instance=starts(bought.counts[pool.id] for pool in pools),
+        pool_prefills=flags([pool.role is not Role.DECODE for pool in pools]),
+        pool_decodes=flags([pool.role is not Role.PREFILL for pool in pools]),
+        pool_share=floats([pool.prefill_share for pool in pools]),
+        pool_step_fixed=floats([pool.weights_seconds for pool in pools]),
+        pool_overhead=floats([pool.overhead for pool in pools]),
+        pool_step_limit=floats([pool.iteration * (1 - pool.prefill_share) for pool in pools]),
+        pool_accepted=floats([accepted[pool.option] for pool in pools]),
+        pool_room=floats([pool.room for pool in pools]),
+        pool_layers=floats([d.card.layers for d in deployments]),
+        instance_pool=ints(instances),
+        instance_rank=starts(deployments[p].shape.data_parallel for p in instances),
+        instance_server=ints([servers[0] for servers in packing]),
+        instance_domain=ints([hbm.get(i, -1) for i in range(len(instances))]),
+        instance_link=floats([pools[p].link_read for p in instances]),
+        server_sku=ints([machine.sku for machine in bought.machines]),
+        server_nic=floats([bought.skus[machine.sku].nic_bytes_s for machine in bought.machines]),
+        server_spare=flags([machine.spare for machine in bought.machines]),
+    )
