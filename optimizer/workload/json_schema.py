@@ -12,6 +12,7 @@ from typing import Any
 
 from optimizer.units import DIMENSIONS, example, pattern, suffixes
 from optimizer.workload.schema import Workload
+from optimizer.workload.traced import FORM, TOLD
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 IDENTIFIER = "urn:tierplan:workload:1"
@@ -39,6 +40,8 @@ def json_schema(known: Mapping[str, Iterable[str]] | None = None) -> dict[str, A
     tidied = {name: _tidied(part) for name, part in parts.items()}
     for name, condition in CONDITIONS.items():
         tidied[name] |= condition
+    for name, keys in (("TrafficClass", TOLD), ("Reuse", FORM)):  # asked for by their conditions
+        tidied[name]["required"] = [key for key in tidied[name]["required"] if key not in keys]
     quantities: dict[str, Any] = {}
     body = _with_quantities({**_tidied(made), "$defs": tidied}, quantities)
     body["$defs"] |= dict(sorted(quantities.items()))
@@ -141,6 +144,15 @@ CONDITIONS: Mapping[str, dict[str, Any]] = {
     "Gaps": {"oneOf": [_given(key) for key in ("lognormal", "exponential", "mixture", "table")]},
     "MixturePart": {"oneOf": [_given(key) for key in ("lognormal", "exponential")]},
     "UserLimit": {"anyOf": [_given(key) for key in ("min", "max")]},
+    "TrafficClass": {
+        "if": {"properties": {"reuse": _given("trace")}},
+        "else": {"required": list(TOLD)},
+    },
+    "Reuse": {
+        "if": _given("trace"),
+        "then": {"properties": dict.fromkeys(FORM, False)},
+        "else": {"required": list(FORM)},
+    },
     "Measured": {
         "if": {"properties": {"phase": {"const": "decode"}}},
         "then": {"allOf": [_given(key) for key in ("sequences", "gpus")]},

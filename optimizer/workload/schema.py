@@ -91,13 +91,15 @@ class Gaps(Strict):
 class Reuse(Strict):
     """Whether and when a stored context is asked for again.
 
-    `return_probability` is 1 - S(inf). `first_share`, if given, must agree with it: the rate of first
-    requests is the rate of requests less that of returns. `discarded` tokens at the end of a context
-    (reasoning that is not resent) are stored but not reused.
+    `return_probability` is 1 - S(inf). A recorded `trace`, if named, stands for it and `gaps`, and for what
+    the class leaves out (`traced.py`). `first_share`, if given, must agree: the rate of first requests is the
+    rate of requests less that of returns. `discarded` tokens at the end of a context (reasoning that is not
+    resent) are stored but not reused.
     """
 
     return_probability: Share
     gaps: Gaps
+    trace: str | None = None
     first_share: Share | None = None
     discarded: SomeTokens = 0.0
 

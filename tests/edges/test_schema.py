@@ -66,6 +66,22 @@ def change(old: str, new: str) -> str:
     return TEXT.replace(old, new)
 
 
+DECLARED = """\
+    reuse:
+      return_probability: 0.6
+      first_share: 0.4
+      gaps:
+        lognormal: {median: 2 min, p90: 9 min}
+"""
+TRACED = "    reuse: {trace: weka_claude_code_60s_b512}\n"
+LENGTHS = """\
+    first_prompt: 5 ktok
+    new_tokens: 1 ktok
+    output_tokens: 343 tok
+    contexts:
+      - {tokens: 12 ktok, share: 1.0}
+"""
+
 REFUSED = [
     ("description: Coding", "descripton: Coding"),
     ("name: coding-desk\n", ""),
@@ -81,6 +97,12 @@ REFUSED = [
     ("peak_rate: 6 req/s", "peak_rate: 1,5 req/s"),
     ("peak_rate: 6 req/s", "peak_rate: [6 req/s]"),
     ("peak_rate: 6 req/s", "peak_rat: 6 req/s"),
+    (LENGTHS, ""),
+    (DECLARED, "    reuse: {}\n"),
+    (DECLARED, "    reuse: {trace: null}\n"),
+    (DECLARED, "    reuse: {trace: 7}\n"),
+    (DECLARED, "    reuse: {trace: weka_claude_code_60s_b512, return_probability: 0.6}\n"),
+    (DECLARED, "    reuse: {first_share: 0.4}\n"),
     ("peak_to_mean: 2.5", "peak_to_mean: 0.5"),
     ("peak_to_mean: 2.5", 'peak_to_mean: "2.5"'),
     ("share: 0.6, spread: 0.4", "share: 1.6, spread: 0.4"),
@@ -137,6 +159,8 @@ def test_what_the_loader_refuses_the_schema_refuses(old: str, new: str, faults: 
 
 
 ACCEPTED = [
+    ("contexts:\n      - {tokens: 12 ktok, share: 1.0}\n" + DECLARED, TRACED.lstrip()),
+    (LENGTHS + DECLARED, TRACED),
     ("peak_rate: 6 req/s", "peak_rate: 1,000req/h"),
     ("share: 0.6, spread: 0.4", "share: 60%, spread: 0.4"),
     ("budget: $12M", "budget: 12 $M"),
