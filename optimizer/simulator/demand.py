@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from optimizer.instance import Bucket, Instance
-from optimizer.simulator.sampling import beyond, tails
+from optimizer.simulator.sampling import beyond, lengths, points, tails
 from optimizer.simulator.types import Demand, Floats, Ints
 from optimizer.workload import Survival, Workload, bucket_survival
 from optimizer.workload.schema import ContextBucket, TrafficClass
@@ -28,6 +28,8 @@ SPARE = 1.3
 """Gaps and lengths drawn per one that is expected to be used."""
 LEAST = 1024
 """Entries at least, where fewer are expected."""
+MOST_LENGTHS = 100_000
+"""Lengths at most: after so many, a length meets another gap when it is used again."""
 DICE = 6
 """Uniform numbers per request."""
 CELLS = 160
@@ -42,6 +44,22 @@ class Past:
     age: Floats
     comes: Floats
     kept: Floats
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """One bucket's first requests, past, gaps and lengths."""
+
+    firsts: Floats
+    idle: Past
+    gaps: Floats
+    kept: Floats
+    lengths: Floats
+
+
+_NONE = np.empty(0)
+_NEVER, _NOMINAL = np.full(1, np.inf), np.ones(1)
+_NOTHING = _Drawn(_NONE, Past(_NONE, _NONE, _NONE), _NEVER, _NEVER, _NOMINAL)
 
 
 def draw(
@@ -64,46 +82,42 @@ def draw(
     if not np.all(np.isfinite(oldest)):
         raise ValueError("the oldest age must be finite: contexts that never return fill any memory")
     horizon = requests / sum(c.rate for c in instance.classes)
-    streams = np.random.SeedSequence(seed).spawn(len(instance.buckets) + 1)
-    first_time: list[Floats] = []
-    gaps: list[Floats] = []
-    kept: list[Floats] = []
-    scales: list[Floats] = []
-    pasts: list[Past] = []
+    *streams, rolled = np.random.SeedSequence(seed).spawn(len(instance.buckets) + 1)
+    drawn: list[_Drawn] = []
     for index, (bucket, declared, context) in enumerate(declarations(instance, workload)):
+        if bucket.cls in without:
+            drawn.append(_NOTHING)
+            continue
         random = np.random.Generator(np.random.PCG64(streams[index]))
         curve = bucket_survival(declared, context)
-        at_work = bucket.cls not in without
-        rate = bucket.rate if at_work else 0.0
-        first_time.append(_firsts(bucket.firsts if at_work else 0.0, horizon, random))
-        pasts.append(past(bucket, curve, float(oldest[index]), horizon, random) if at_work else _nobody())
-        ages = np.zeros(_enough(rate * horizon))
-        gap, forgotten = faded(bucket, ages, _returns(curve, ages, random), random)
-        gaps.append(gap)
-        kept.append(forgotten)
-        sessions = _enough(len(first_time[-1]) + len(pasts[-1].age)) if context.spread else 1
+        firsts = _firsts(bucket.firsts, horizon, random)
+        idle = past(bucket, curve, float(oldest[index]), horizon, random)
+        fresh = np.zeros(max(LEAST, math.ceil(SPARE * bucket.rate * horizon)))
+        gaps, kept = faded(bucket, fresh, _returns(curve, fresh, random), random)
+        sessions = math.ceil(SPARE * (len(firsts) + len(idle.age)))
+        count = min(max(LEAST, sessions), MOST_LENGTHS) if context.spread else 1
         low = (declared.new_tokens + declared.output_tokens) / bucket.tokens
         high = longest[index] / bucket.tokens if longest is not None else math.inf
-        scales.append(lengths(context.spread, low, high, sessions, random))
-    when = np.concatenate(first_time)
+        drawn.append(_Drawn(firsts, idle, gaps, kept, lengths(context.spread, low, high, count, random)))
+    when = np.concatenate([d.firsts for d in drawn])
     order = np.argsort(when, kind="stable")
-    which = np.repeat(np.arange(len(gaps)), [len(times) for times in first_time])
-    idle = sum(len(p.age) for p in pasts)
-    dice = np.random.Generator(np.random.PCG64(streams[-1]))
+    numbers = np.arange(len(drawn))
+    idle_bucket = np.repeat(numbers, [len(d.idle.age) for d in drawn])
+    dice = np.random.Generator(np.random.PCG64(rolled)).random(max(LEAST, DICE * requests + len(idle_bucket)))
     return Demand(
         horizon=horizon,
         first_time=when[order],
-        first_bucket=which[order],
-        gap=_starts(gaps),
-        gap_seconds=np.concatenate(gaps),
-        dice=dice.random(max(LEAST, DICE * requests + idle)),
-        scale=_starts(scales),
-        scale_factor=np.concatenate(scales),
-        idle_bucket=np.repeat(np.arange(len(pasts)), [len(p.age) for p in pasts]),
-        idle_age=np.concatenate([p.age for p in pasts]),
-        idle_return=np.concatenate([p.comes for p in pasts]),
-        gap_kept=np.concatenate(kept),
-        idle_kept=np.concatenate([p.kept for p in pasts]),
+        first_bucket=np.repeat(numbers, [len(d.firsts) for d in drawn])[order],
+        gap=_starts([d.gaps for d in drawn]),
+        gap_seconds=np.concatenate([d.gaps for d in drawn]),
+        dice=dice,
+        scale=_starts([d.lengths for d in drawn]),
+        scale_factor=np.concatenate([d.lengths for d in drawn]),
+        idle_bucket=idle_bucket,
+        idle_age=np.concatenate([d.idle.age for d in drawn]),
+        idle_return=np.concatenate([d.idle.comes for d in drawn]),
+        gap_kept=np.concatenate([d.kept for d in drawn]),
+        idle_kept=np.concatenate([d.idle.kept for d in drawn]),
     )
 
 
@@ -156,20 +170,6 @@ def faded(
     return np.where(gone, np.inf, total), np.where(gone, limit, np.inf)
 
 
-def lengths(
-    spread: float, low: float, high: float, count: int, random: np.random.Generator
-) -> Floats:
-    """Lengths over the nominal: gamma of mean 1 and coefficient of variation `spread`, held between low
-    and high, and stretched so that their mean is 1 all the same. Exactly 1 without a spread or room for it."""
-    if not spread or not low < 1 < high:
-        return np.ones(count)
-    raw = random.gamma(spread**-2, spread**2, count)
-    stretch = 1.0
-    for _ in range(40):  # a contraction: what is held at an end does not move
-        stretch /= float(np.mean(np.clip(raw * stretch, low, high)))
-    return np.clip(raw * stretch, low, high)
-
-
 def _returns(curve: Survival, age: Floats, random: np.random.Generator) -> Floats:
     """Total gaps of contexts of given ages: inf with the probability, given the age, that none ever ends."""
     waiting = curve.return_probability * tails(curve.gap, age)
@@ -191,7 +191,7 @@ def _ages(
     rate = np.where(edges[1:] <= peak, bucket.rate, bucket.mean_rate)
     mean = rate * [curve.integral(a, b) for a, b in itertools.pairwise(edges)]
     never, back = curve.never, curve.return_probability
-    return _points(edges, mean, lambda t: never + back * tails(curve.gap, t), random)
+    return points(edges, mean, lambda t: never + back * tails(curve.gap, t), random)
 
 
 def _lost(
@@ -204,44 +204,16 @@ def _lost(
     edges = limit + np.linspace(0.0, horizon, CELLS)
     tail = [curve.gap.tail_integral(b) - curve.gap.tail_integral(a) for a, b in itertools.pairwise(edges)]
     mean = bucket.mean_rate * curve.return_probability * np.maximum(tail, 0.0)
-    reached = _points(edges, mean, lambda t: tails(curve.gap, t), random)
+    reached = points(edges, mean, lambda t: tails(curve.gap, t), random)
     comes = reached - limit
     total = beyond(curve.gap, reached, random)
-    age = np.where(np.isfinite(total), total - comes, limit)
+    age = np.where(np.isfinite(total), total - comes, max(limit, *(slot.end for slot in bucket.slots)))
     return Past(age, comes, np.full(len(age), np.inf))
-
-
-def _points(
-    edges: Floats, mean: Floats, height: Callable[[Floats], Floats], random: np.random.Generator
-) -> Floats:
-    """A Poisson process of density proportional to `height`, which never grows, with `mean` points per cell.
-
-    A cell's count is exact from the integral; within it, points are rejected against the height at its start.
-    """
-    cell = np.repeat(np.arange(len(mean)), random.poisson(mean))
-    found = np.empty(len(cell))
-    top, width = height(edges[:-1]), np.diff(edges)
-    missing = np.arange(len(cell))
-    while len(missing):
-        at = cell[missing]
-        tried = edges[at] + width[at] * random.random(len(at))
-        good = random.random(len(at)) * top[at] < height(tried)
-        found[missing[good]] = tried[good]
-        missing = missing[~good]
-    return found
 
 
 def _firsts(rate: float, horizon: float, random: np.random.Generator) -> Floats:
     """Times of a Poisson process."""
     return np.sort(random.random(random.poisson(max(0.0, rate) * horizon)) * horizon)
-
-
-def _nobody() -> Past:
-    return Past(np.empty(0), np.empty(0), np.empty(0))
-
-
-def _enough(expected: float) -> int:
-    return max(LEAST, math.ceil(SPARE * expected))
 
 
 def _starts(parts: list[Floats]) -> Ints:

@@ -88,7 +88,8 @@ def placed(instance: Instance, layout: Layout) -> dict[str, Shares]:
 def lasting(instance: Instance, location_index: Mapping[str, int]) -> frozenset[int]:
     """Locations without a time to live."""
     lru = {store.id for store in instance.stores if store.lru}
-    return frozenset(location_index[loc.id] for loc in instance.locations if loc.store in lru)
+    endless = [loc.id for loc in instance.locations if loc.store in lru]
+    return frozenset(location_index[name] for name in endless if name in location_index)
 
 
 def lives(

@@ -1,11 +1,13 @@
-"""Exact random gaps: samples of every declared distribution, and of what is left of a gap at an age.
+"""Exact random numbers: gaps of every declared distribution, what is left of one at an age, ages, lengths.
 
-All by inversion: a gap is where the tail equals a uniform number; a gap known to be longer than an age,
+Gaps by inversion: a gap is where the tail equals a uniform number; a gap known to be longer than an age,
 where it equals that number times the tail at the age. Nothing is approximated, at no age: lognormal tails
-are inverted in logarithms.
+are inverted in logarithms. Ages by rejection within cells whose counts are exact.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
@@ -49,6 +51,48 @@ def beyond(gap: GapDistribution, ages: Floats, random: np.random.Generator) -> F
 def sample(gap: GapDistribution, count: int, random: np.random.Generator) -> Floats:
     """Independent gaps in seconds."""
     return beyond(gap, np.zeros(count), random)
+
+
+def points(
+    edges: Floats, mean: Floats, height: Callable[[Floats], Floats], random: np.random.Generator
+) -> Floats:
+    """A Poisson process of density proportional to `height`, which never grows, with `mean` points per cell.
+
+    A cell's count is exact from the integral; within it, points are rejected against the height at its start.
+    """
+    cell = np.repeat(np.arange(len(mean)), random.poisson(mean))
+    found = np.empty(len(cell))
+    top, width = height(edges[:-1]), np.diff(edges)
+    missing = np.arange(len(cell))
+    while len(missing):
+        at = cell[missing]
+        tried = edges[at] + width[at] * random.random(len(at))
+        good = random.random(len(at)) * top[at] < height(tried)
+        found[missing[good]] = tried[good]
+        missing = missing[~good]
+    return found
+
+
+def lengths(spread: float, low: float, high: float, count: int, random: np.random.Generator) -> Floats:
+    """Lengths over the nominal: gamma of mean 1 and coefficient of variation `spread`, held between low and
+    high, and stretched so that their mean is 1 all the same. Exactly 1 without a spread, or room for one.
+
+    The mean of what is held never falls with the stretch, so the stretch is found by bisection.
+    """
+    if not spread or not low < 1 < high:
+        return np.ones(count)
+    raw = random.gamma(spread**-2, spread**2, count)
+
+    def held(stretch: float) -> Floats:
+        return np.clip(raw * stretch, low, high)
+
+    least, most = 0.0, 1.0
+    while held(most).mean() < 1:
+        most *= 2
+    for _ in range(50):
+        middle = (least + most) / 2
+        least, most = (least, middle) if held(middle).mean() > 1 else (middle, most)
+    return held(most)
 
 
 def _log_tails(gap: LogNormalGap, ages: Floats) -> Floats:
