@@ -39,7 +39,7 @@ def optimal_hits(groups: Reuses, requests: int, capacities: Sequence[int]) -> li
     )
     begin = np.searchsorted(before, np.arange(requests + 1))
     repeated = int(groups.blocks[inside].sum())
-    return [repeated + _hits(begin, after, blocks, capacity) for capacity in capacities]
+    return [int(repeated + _hits(begin, after, blocks, capacity)) for capacity in capacities]
 
 
 @compiled

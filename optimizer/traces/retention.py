@@ -125,10 +125,11 @@ def resident(trace: Trace, keep: float, clock: Clock = Clock.START) -> tuple[flo
     """Of a cache that keeps for `keep` seconds: block-seconds held from first arrival to last, and hits."""
     chains, _ = blocks_of(trace)
     ends = _ends(trace, clock)
-    return _sweep(
+    area, hits = _sweep(
         chains.start, chains.first, chains.count, chains.unique, trace.time, ends + keep,
         np.argsort(ends, kind="stable"),
     )
+    return float(area), int(hits)
 
 
 def _ends(trace: Trace, clock: Clock) -> NDArray[np.float64]:
