@@ -197,11 +197,25 @@ def paths(d: Deployment, pool: Pool, work: list[Job], roads: Roads) -> tuple[Poo
     return pool, [_path(d, pool, job, wall, roads) for job, wall in walls.items()]
 
 
+def first_token_seconds(d: Deployment, pool: Pool, job: Job, roads: Roads) -> float:
+    """Seconds from arrival to the first token where a job waits for nobody."""
+    wall = d.wall(job.flops, job.new, pool.prefill_share)
+    return sum(unqueued(d, roads.load(d, job), wall, _sent(d, pool, job)))
+
+
+def unqueued(d: Deployment, load: Load, wall: float, sent: float) -> tuple[float, float]:
+    """Seconds of a job on its own: load and prefill, overlapped, and the hand-over of `sent` bytes."""
+    return exposed_seconds(load.seconds, wall, d.card.layers), sent / (d.accelerator.nic.value * d.tp)
+
+
+def _sent(d: Deployment, pool: Pool, job: Job) -> float:
+    return handed_over(d, job.total) if pool.role is Role.PREFILL else 0.0
+
+
 def _path(d: Deployment, pool: Pool, job: Job, wall: float, roads: Roads) -> Path:
-    load = roads.load(d, job)
-    sent = handed_over(d, job.total) if pool.role is Role.PREFILL else 0.0
-    transfer = sent / (d.accelerator.nic.value * d.tp)
-    slack = job.cls.ttft - exposed_seconds(load.seconds, wall, d.card.layers) - transfer
+    load, sent = roads.load(d, job), _sent(d, pool, job)
+    exposed, transfer = unqueued(d, load, wall, sent)
+    slack = job.cls.ttft - exposed - transfer
     return Path(
         stream=job.stream,
         cls=job.cls.id,
