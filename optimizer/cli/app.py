@@ -15,6 +15,7 @@ from optimizer.cli.exit_codes import ExitCode, of_result
 from optimizer.cli.guard import answering_for, complain, guarded, placed, warn
 from optimizer.cli.interrupt import Interrupt
 from optimizer.cli.progress import Progress
+from optimizer.cli.trace import trace
 
 if TYPE_CHECKING:
     from optimizer.catalog import Catalog
@@ -261,5 +262,7 @@ def explain(
 
         show(reasons(read_result(result)), sys.stdout)
 
+
+main.add_typer(trace)
 
 __all__ = ["ExitCode", "main"]

@@ -18,6 +18,14 @@ def gap(text: str | float) -> float:
     return value
 
 
+def share(text: str | float) -> float:
+    """A share such as 0.01 or `1%`."""
+    value = _quantity(text, "fraction")
+    if not 0 <= value < 1:
+        raise typer.BadParameter(f'"{_cut(text)}" is not a share: 0 or more and below 1, such as 0.01 or 1%')
+    return value
+
+
 def seconds(text: str | float) -> float:
     """A time with its unit, such as `60 s` or `5 min`; a float is a default of ours, in seconds."""
     value = text if isinstance(text, float) else _quantity(text, "seconds", "s")

@@ -29,7 +29,9 @@ class Azure:
         self._zero: tuple[int, int] | None = None
 
     def row(self, text: str) -> Row | None:
-        """A request; None for the line of column names."""
+        """A request; None for a comment, and for the line of column names."""
+        if text.startswith("#"):
+            return None
         cells = [cell.strip() for cell in text.split(",")]
         if tuple(cells) == COLUMNS:
             return None

@@ -49,6 +49,8 @@ def format_of(first: Iterable[Line], name: str) -> Format:
     """The format that the first of these lines shows that shows any. InputError where none does."""
     fault = None
     for line in first:
+        if line.text.startswith("#"):
+            continue
         found = None if line.fault else _recognised(line.text)
         if found is not None:
             return found

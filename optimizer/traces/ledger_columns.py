@@ -83,6 +83,17 @@ class Columns:
         return read, write, rest, cell[Column.OUTPUT]
 
 
+def meaning_named(name: str | None) -> Meaning | None:
+    """The meaning that the user names, if any. InputError for another name."""
+    for each in Meaning:
+        if each.value == name:
+            return each
+    if name is None:
+        return None
+    known = " or ".join(each.value for each in Meaning)
+    raise InputError(Problem("--input", "", f'there is no meaning "{name}"', known))
+
+
 def cells(text: str) -> list[str]:
     """The cells of a line of CSV."""
     try:

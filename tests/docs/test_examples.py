@@ -88,7 +88,11 @@ def test_a_command_line_is_one(where: str, line: str):
 
 
 @pytest.mark.parametrize(
-    "line", ["tierplan slove x", "tierplan solve x --stes a=b", "tierplan solve x --gap 3"]
+    "line",
+    [
+        "tierplan slove x", "tierplan solve x --stes a=b", "tierplan solve x --gap 3",
+        "tierplan trace stat x", "tierplan trace stats x --jsno",
+    ],
 )
 def test_a_line_that_is_none_would_be_noticed(line: str):
     with pytest.raises(Exception, match=r"(?i)no such|is not a gap"):
@@ -99,7 +103,11 @@ def parsed(line: str) -> tuple[str, dict[str, object]]:
     """The command of a line and its parameters, as the command line reads them."""
     words = shlex.split(line, comments=True)[1:]
     words = [word for word in words if not re.fullmatch(r"[<>|]", word)]
-    group = get_command(main)
-    root = group.make_context("tierplan", words)
-    name, command, rest = group.resolve_command(root, [*root._protected_args, *root.args])
-    return str(name), command.make_context(name, list(rest), parent=root).params
+    context = get_command(main).make_context("tierplan", words)
+    names = []
+    while hasattr(context.command, "resolve_command"):  # a group of commands
+        rest = [*context._protected_args, *context.args]
+        name, command, rest = context.command.resolve_command(context, rest)
+        context = command.make_context(name, list(rest), parent=context)
+        names.append(name)
+    return " ".join(names), context.params

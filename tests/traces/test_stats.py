@@ -17,8 +17,8 @@ TRACES = (
 )
 OF_REUSE = {  # keys of the reference files that need a cache
     "infinite_cache", "reuse_distance_unique_blocks", "reuse_time_s_per_block_reuse",
-    "reuse_time_fraction_le", "blocks_never_reused_fraction", "share_of_reuses_by_top10pct_blocks", "new_blocks_per_s_mean",
-    "new_blocks_per_min", "hit_tokens_per_min", "mrc", "libcachesim_check",
+    "reuse_time_fraction_le", "blocks_never_reused_fraction", "share_of_reuses_by_top10pct_blocks",
+    "new_blocks_per_s_mean", "new_blocks_per_min", "hit_tokens_per_min", "mrc", "libcachesim_check",
 }
 
 

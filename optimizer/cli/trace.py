@@ -1,0 +1,72 @@
+"""`tierplan trace`: what recorded traffic says. Each command loads the rooms it needs when it runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from optimizer.cli import values
+from optimizer.cli.guard import guarded
+from optimizer.errors import InputError, Problem
+
+trace = typer.Typer(
+    name="trace", no_args_is_help=True, rich_markup_mode=None, short_help="What recorded traffic says.",
+    help="What recorded traffic says: requests and their lengths, and how a cache would meet them.",
+)
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A trace, or the name of a shipped one.")]
+MaxFaulty = Annotated[
+    float,
+    typer.Option(
+        parser=values.share, metavar="SHARE", show_default="1%", help="Refuse a file with more faulty lines."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout and nothing else.")]
+
+
+@trace.command(short_help="Arrivals, lengths, sessions, blocks, concurrency; or the sums of a token ledger.")
+def stats(
+    file: File,
+    denominator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOKENS",
+            help="Of a ledger's hit ratio: read+input, read+write+input or read+write+input+output.",
+        ),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="MEANING",
+            help="What a ledger's column called input counts: all, or the rest beside reads and writes.",
+        ),
+    ] = None,
+    max_faulty: MaxFaulty = 0.01,
+    as_json: Json = False,
+) -> None:
+    """What a trace says before any cache is asked; of a token ledger, its sums and its hit ratio."""
+    with guarded():
+        from optimizer.report import traces as room
+        from optimizer.report.console import show
+        from optimizer.traces import read_trace
+        from optimizer.traces.ledger import denominator_named, is_ledger, read_ledger
+        from optimizer.traces.ledger_columns import meaning_named
+        from optimizer.traces.stats import stats_json, trace_stats
+
+        if is_ledger(file):
+            named = denominator_named(denominator)
+            ledger = read_ledger(file, meaning=meaning_named(column), max_faulty=max_faulty)
+            data, page = room.ledger_json(ledger, named), room.ledger_page(ledger, named)
+        elif denominator is not None or column is not None:
+            option = "--input" if denominator is None else "--denominator"
+            raise InputError(Problem(option, "", f"{file} is no token ledger", "leave it out"))
+        else:
+            found = trace_stats(read_trace(file, max_faulty=max_faulty), file)
+            data, page = stats_json(found), room.stats_page(found)
+        if as_json:
+            typer.echo(json.dumps(data, indent=2))
+        else:
+            show(page, sys.stdout)
