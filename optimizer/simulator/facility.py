@@ -7,6 +7,7 @@ from optimizer.instance import Instance, Layout, Policy
 from optimizer.instance.offer import offer
 from optimizer.simulator.bought import Bought
 from optimizer.simulator.classes import classes
+from optimizer.simulator.conservation import bytes_conserved
 from optimizer.simulator.machines import machines
 from optimizer.simulator.packing import packed
 from optimizer.simulator.places import places
@@ -28,6 +29,7 @@ def facility(
     bought = Bought(instance, layout, offer(workload, catalog))
     packing = packed(bought)
     kept, hbm = places(bought, packing)
+    bytes_conserved(bought, kept)
     built = Facility(
         machines=machines(bought, packing, hbm),
         work=work(bought),

@@ -1,4 +1,8 @@
-"""The layout's routing table: which pool prefills which outcome of which stream, and which pool decodes."""
+"""The layout's routing table: which pool prefills which outcome of which stream, and which pool decodes.
+
+Streams meet outcomes that no layout plans for (a context evicted before its time, a copy further down): the
+pool that would be quickest takes those. An outcome without rows is one that nothing bought can serve.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ ROUNDING = 1e-6
 """Share of an outcome that is no decision of the layout, but the solver's tolerance."""
 
 Shares = dict[int, float]
+"""Weights by pool."""
 Outcome = tuple[str, Case, str]
 """Stream, case, location ("" for none)."""
 
@@ -23,8 +28,10 @@ Outcome = tuple[str, Case, str]
 def routes(bought: Bought) -> Routes:
     """Rows for every outcome a stream can meet, planned or not."""
     table = _Table(bought)
-    rows = [table.prefill(stream, o) for stream in table.streams for o in range(len(bought.locations) + 1)]
-    decode = [table.decode(bucket) for bucket in bought.instance.buckets]
+    streams: list[Bucket | TrafficClass] = [*bought.instance.buckets, *bought.instance.classes]
+    places = [location.id for location in bought.locations]
+    rows = [row for stream in streams for row in table.prefills(stream, places)]
+    decode = [table.decodes(bucket) for bucket in bought.instance.buckets]
     return Routes(
         route=starts(len(row) for row in rows),
         pool=ints([pool for row in rows for pool in row]),
@@ -50,38 +57,49 @@ class _Table:
 
     def __init__(self, bought: Bought):
         self.bought = bought
-        self.streams: list[Bucket | TrafficClass] = [*bought.instance.buckets, *bought.instance.classes]
+        self.served: dict[Outcome, float] = defaultdict(float)
         self.planned: dict[Outcome, Shares] = defaultdict(dict)
         for row in bought.layout.paths:
-            if row.rate > NEGLIGIBLE and row.pool in bought.pool_index:
-                key = row.stream, Case(row.case), row.location
-                self.planned[key][bought.pool_index[row.pool]] = row.rate
+            key = row.stream, Case(row.case), row.location
+            if row.rate > NEGLIGIBLE:
+                self.served[key] += row.rate
+                if row.pool in bought.pool_index:
+                    self.planned[key][bought.pool_index[row.pool]] = row.rate
 
-    def prefill(self, stream: Bucket | TrafficClass, o: int) -> Shares:
-        """Shares of the pools that prefill outcome o of a stream."""
+    def prefills(self, stream: Bucket | TrafficClass, places: list[str]) -> list[Shares]:
+        """The pools that prefill each outcome of a stream: nothing found, then a hit at each place."""
         if isinstance(stream, TrafficClass):
-            return self._computed(stream, Case.FIRST) if o == 0 else {}
-        if o == 0:
-            return self._computed(stream, Case.MISS)
-        location = self.bought.locations[o - 1].id
-        planned = self.planned.get((stream.id, Case.HIT, location), {})
-        found = self.found.get((stream.id, location), 0.0)
-        served = sum(planned.values())
-        if served > 0 or found > NEGLIGIBLE:
-            again = max(0.0, found - served)
-            return planned | ({RECOMPUTED: again} if again > ROUNDING * found else {})
-        return self._nearest(stream.id, Case.HIT, location) or {RECOMPUTED: 1.0}
+            return [self._computed((stream.id, Case.FIRST, ""), stream.model), *({} for _ in places)]
+        return [
+            self._computed((stream.id, Case.MISS, ""), stream.model),
+            *(self._hit((stream.id, Case.HIT, place)) for place in places),
+        ]
 
-    def decode(self, bucket: Bucket) -> Shares:
-        """Shares of the pools that only decode; of mixed ones where there are no others."""
+    def decodes(self, bucket: Bucket) -> Shares:
+        """The pools that only decode a bucket, by the layout's shares; mixed ones where there are none."""
         index = self.bought.pool_index
+        able = [row.pool for row in self.bought.instance.decodes if row.bucket == bucket.id]
         shares = {
             index[row.pool]: row.share
             for row in self.bought.layout.decodes
             if row.bucket == bucket.id and row.share > NEGLIGIBLE and row.pool in index
-        }
+        } or {index[pool]: 1.0 for pool in able if pool in index}
         alone = {p: share for p, share in shares.items() if self.bought.pools[p].role is Role.DECODE}
         return alone or shares
+
+    def _computed(self, key: Outcome, model: str) -> Shares:
+        return self.planned.get(key) or self._nearest(key) or self._any(model)
+
+    def _hit(self, key: Outcome) -> Shares:
+        """Pools that load, and the share that the layout finds but computes again."""
+        found, served = self.found.get((key[0], key[2]), 0.0), self.served.get(key, 0.0)
+        again = max(0.0, found - served)
+        pools = self.planned.get(key) or self._nearest(key)
+        if not pools or (again > NEGLIGIBLE and not served):
+            return {RECOMPUTED: 1.0}
+        total = sum(pools.values())
+        loads = {pool: share / total * (served or 1.0) for pool, share in pools.items()}
+        return loads | ({RECOMPUTED: again} if again > ROUNDING * found else {})
 
     @cached_property
     def found(self) -> dict[tuple[str, str], float]:
@@ -97,17 +115,11 @@ class _Table:
             rates[row.bucket, row.home] += returns * holding.found_home
         return rates
 
-    def _computed(self, stream: Bucket | TrafficClass, case: Case) -> Shares:
-        planned = self.planned.get((stream.id, case, ""))
-        return planned or self._nearest(stream.id, case, "") or self._any(stream.model)
-
-    def _nearest(self, stream: str, case: Case, location: str) -> Shares:
+    def _nearest(self, key: Outcome) -> Shares:
         """The bought pool that takes an unplanned outcome in the shortest time."""
         index = self.bought.pool_index
-        mine = [path for path in self._admissible[stream, case, location] if path.pool in index]
-        if not mine:
-            return {}
-        return {index[min(mine, key=self._wall).pool]: 1.0}
+        mine = [path for path in self._admissible[key] if path.pool in index]
+        return {index[min(mine, key=self._wall).pool]: 1.0} if mine else {}
 
     @cached_property
     def _admissible(self) -> dict[Outcome, list[Path]]:
