@@ -70,3 +70,38 @@ def stats(
             typer.echo(json.dumps(data, indent=2))
         else:
             show(page, sys.stdout)
+
+
+@trace.command(short_help="Miss-ratio curves, the optimal policy, reuse gaps and retention.")
+def curve(
+    file: File,
+    capacity_blocks: Annotated[
+        values.Capacities | None,
+        typer.Option(
+            parser=values.capacities, metavar="BLOCKS", show_default="20 up to all blocks of the trace",
+            help="Sizes of the cache, in blocks of the trace, as in 1000,4000.",
+        ),
+    ] = None,
+    from_end: Annotated[
+        bool,
+        typer.Option("--from-end", help="Retention counts from the end of a request, not from its start."),
+    ] = False,
+    max_faulty: MaxFaulty = 0.01,
+    as_json: Json = False,
+) -> None:
+    """What LRU caches of any size find, what any policy could at best, and when blocks return."""
+    with guarded():
+        from optimizer.report import trace_curve as room
+        from optimizer.report.console import show
+        from optimizer.traces import read_trace
+        from optimizer.traces.curve import curve as curve_of
+        from optimizer.traces.retention import Clock
+
+        found = curve_of(
+            read_trace(file, max_faulty=max_faulty), capacity_blocks.blocks if capacity_blocks else None,
+            Clock.END if from_end else Clock.START,
+        )
+        if as_json:
+            typer.echo(json.dumps(room.curve_json(found), indent=2))
+        else:
+            show(room.curve_page(found), sys.stdout)

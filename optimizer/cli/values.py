@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import typer
 
@@ -43,6 +44,21 @@ def tokens(text: str | float) -> float:
     if not 1 <= value < 1e12:
         raise typer.BadParameter(f'"{_cut(text)}" is not a context length: 1 token or more')
     return value
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """Sizes of a cache, in blocks, rising."""
+
+    blocks: tuple[int, ...]
+
+
+def capacities(text: str) -> Capacities:
+    """Whole numbers of blocks between commas, such as `1000,4000`."""
+    parts = [part.strip().replace("_", "") for part in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,15}", part) and int(part) > 0 for part in parts):
+        raise typer.BadParameter(f'"{_cut(text)}" is no list of whole numbers of blocks, such as 1000,4000')
+    return Capacities(tuple(sorted({int(part) for part in parts})))
 
 
 def solver_option(text: str) -> tuple[str, bool | int | float | str]:

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from optimizer.errors import InputError, Problem
 from optimizer.traces.belady import optimal_hits
+from optimizer.traces.columns import REMARKS
 from optimizer.traces.retention import Clock, Kept, retention
 from optimizer.traces.reuse import Reuses, accesses_per_block, blocks_of, infinite_hits, reuses
 from optimizer.traces.stack import Positions, positions
-from optimizer.traces.types import Chains, Trace
+from optimizer.traces.stats import block_counts
+from optimizer.traces.types import Chains, Fault, Trace
 from optimizer.traces.weighted import summary
 
 POINTS = 20
@@ -91,6 +93,8 @@ class Curve:
     input_tokens: int
     block_accesses: int
     unique_blocks: int
+    tree_violations: int
+    repeated_block_within_request: int
     infinite_cache: InfiniteCache
     reuse_distance_unique_blocks: Mapping[str, float]
     reuse_time_s_per_block_reuse: Mapping[str, float]
@@ -104,6 +108,9 @@ class Curve:
     ages_from: Clock
     requests_without_end: int
     retention: tuple[Kept, ...]
+    faulty_lines: int
+    faults: tuple[Fault, ...]
+    remarks: tuple[str, ...]
 
 
 def default_capacities(unique: int) -> tuple[int, ...]:
@@ -126,10 +133,13 @@ def curve(trace: Trace, capacities: Sequence[int] | None = None, clock: Clock = 
     tokens = np.minimum(hits * block_tokens, trace.input)
     again, gaps = groups.again, groups.gaps(trace.time)
     new = np.bincount(groups.request, np.where(again, 0, groups.blocks), minlength=len(trace))
-    touched, span = accesses_per_block(chains), float(trace.time[-1] - trace.time[0])
+    touched, shape = accesses_per_block(chains), block_counts(trace, chains)
+    span = float(trace.time[-1] - trace.time[0])
     return Curve(
         name=trace.name, block_tokens=block_tokens, requests=len(trace), duration_s=span,
         input_tokens=int(trace.input.sum()), block_accesses=chains.accesses, unique_blocks=chains.unique,
+        tree_violations=shape.tree_violations,
+        repeated_block_within_request=shape.repeated_block_within_request,
         infinite_cache=_infinite(trace, hits, tokens),
         reuse_distance_unique_blocks=summary(np.arange(chains.unique + 1), forward.plain),
         reuse_time_s_per_block_reuse=summary(gaps[again], groups.blocks[again]),
@@ -142,7 +152,8 @@ def curve(trace: Trace, capacities: Sequence[int] | None = None, clock: Clock = 
         mrc=_points(trace, capacities or default_capacities(chains.unique), groups, forward),
         ages_from=clock,
         requests_without_end=int(np.isnan(trace.api).sum()) if clock is Clock.END else 0,
-        retention=tuple(retention(trace, clock=clock, groups=groups)),
+        retention=retention(trace, clock=clock, groups=groups),
+        faulty_lines=trace.faulty, faults=trace.faults, remarks=tuple(trace.header.get(REMARKS, ())),
     )
 
 

@@ -98,8 +98,9 @@ def retention(
     rate = curve.accesses / span if span > 0 else 0.0
     return tuple(
         Kept(
-            tau, curve.found(tau) / curve.accesses, curve.found_tokens(tau) / tokens,
-            resident(trace, tau, clock)[0] / span, rate * (curve.run + curve.integral(tau)),
+            tau, round(curve.found(tau) / curve.accesses, 6), round(curve.found_tokens(tau) / tokens, 6),
+            round(resident(trace, tau, clock)[0] / span, 2),
+            round(rate * (curve.run + curve.integral(tau)), 2),
         )
         for tau in retentions if 0 < tau <= span
     )

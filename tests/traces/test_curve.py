@@ -23,7 +23,8 @@ BLOCK_TRACES = (
     "lmcache_miniswe_b64", "synthetic_agentic_aiperf_60s_b512",
 )
 ENTRIES = (
-    "block_tokens", "requests", "duration_s", "input_tokens", "block_accesses", "unique_blocks",
+    "block_tokens", "requests", "duration_s", "input_tokens", "tree_violations",
+    "repeated_block_within_request", "block_accesses", "unique_blocks",
     "infinite_cache", "reuse_distance_unique_blocks", "reuse_time_s_per_block_reuse",
     "reuse_time_fraction_le",
     "blocks_never_reused_fraction", "share_of_reuses_by_top10pct_blocks", "new_blocks_per_s_mean",
