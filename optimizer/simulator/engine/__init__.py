@@ -1,0 +1,1 @@
+"""The event loop: compiled kernels over the tables of `optimizer.simulator.types`."""

@@ -1,0 +1,272 @@
+"""Copies of contexts in domains: who holds what, in which order it leaves, and how full a domain is.
+
+A node is a run of blocks that is always asked for together: a private context, or a piece of a recorded
+chain.
+A domain keeps its copies in one list by the time of the last touch. A chain is touched from its leaf to its
+root, so that what leaves first is the end of a chain and what is left of it is a prefix.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.compiled import compiled
+
+COPY = np.dtype(
+    [
+        ("key", np.int64),  # node * domains + domain; -1 on the free list
+        ("size", np.float64),  # bytes
+        ("until", np.float64),  # the time it is dropped if nobody asks for it
+        ("ratio", np.float64),  # bytes it would take in the domain below, per byte here
+        ("alarm", np.float64),  # when the event that may drop it comes; inf: there is none
+        ("newer", np.int32),  # neighbours in the list of its domain
+        ("older", np.int32),
+    ],
+    align=True,
+)
+DOMAIN = np.dtype(
+    [
+        ("capacity", np.float64),  # bytes
+        ("used", np.float64),  # bytes of copies and reservations
+        ("area", np.float64),  # integral of used over time, byte-seconds
+        ("since", np.float64),  # up to which the integral is taken
+        ("peak", np.float64),  # most bytes since the last sample
+        ("evicted", np.float64),  # bytes that left before their time, for want of room
+        ("refused", np.float64),  # bytes that found no room at all
+        ("newest", np.int32),  # ends of the list
+        ("oldest", np.int32),
+        ("below", np.int32),  # where exclusive copies go when they must leave, -1: nowhere
+    ],
+    align=True,
+)
+EMPTY = -1
+EPSILON = 1e-9  # relative: what rounding may add to the bytes of a full domain
+
+
+class Cache(NamedTuple):
+    """All copies of all domains. `slot` is a hash table of copies by key (linear probing); `free` a stack of
+    unused copies, of which free_count[0] are left."""
+
+    copy: NDArray[np.void]
+    domain: NDArray[np.void]
+    slot: NDArray[np.int32]
+    free: NDArray[np.int32]
+    free_count: NDArray[np.int64]
+
+
+def empty(capacity: NDArray[np.float64], copies: int, below: NDArray[np.int64] | None = None) -> Cache:
+    """An empty cache over domains of these capacities (bytes), for at most `copies` copies."""
+    copy = np.zeros(copies, COPY)
+    copy["key"] = EMPTY
+    domain = np.zeros(len(capacity), DOMAIN)
+    domain["capacity"] = capacity
+    domain["newest"] = domain["oldest"] = EMPTY
+    domain["below"] = EMPTY if below is None else below
+    slots = 1 << max(4, (2 * copies - 1).bit_length())
+    free = np.arange(copies - 1, -1, -1, dtype=np.int32)
+    return Cache(copy, domain, np.full(slots, EMPTY, np.int32), free, np.array([copies], np.int64))
+
+
+@compiled
+def home_slot(key: int, slots: int) -> int:
+    """Where a key's probing begins: the bits of a Fibonacci hash (slots is a power of two)."""
+    mixed = (key * 0x9E3779B1) & 0xFFFFFFFFFFFF
+    return (mixed ^ (mixed >> 21)) & (slots - 1)
+
+
+@compiled
+def find(cache: Cache, key: int) -> int:
+    """The copy of a key, or -1."""
+    slots = len(cache.slot)
+    at = home_slot(key, slots)
+    while cache.slot[at] != EMPTY:
+        c = cache.slot[at]
+        if cache.copy[c]["key"] == key:
+            return int(c)
+        at = (at + 1) & (slots - 1)
+    return EMPTY
+
+
+@compiled
+def forget(cache: Cache, key: int) -> None:
+    """Take a key out of the hash table, closing the gap behind it (Knuth 6.4, algorithm R)."""
+    slots = len(cache.slot)
+    gap = home_slot(key, slots)
+    while cache.copy[cache.slot[gap]]["key"] != key:
+        gap = (gap + 1) & (slots - 1)
+    at = gap
+    while True:
+        cache.slot[gap] = EMPTY
+        while True:
+            at = (at + 1) & (slots - 1)
+            c = cache.slot[at]
+            if c == EMPTY:
+                return
+            wish = home_slot(cache.copy[c]["key"], slots)
+            if ((at - wish) & (slots - 1)) >= ((at - gap) & (slots - 1)):
+                break
+        cache.slot[gap] = cache.slot[at]
+        gap = at
+
+
+@compiled
+def account(cache: Cache, domain: int, change: float, now: float) -> None:
+    """Add bytes to a domain (or take them), keeping its integral over time and its peak."""
+    d = cache.domain[domain]
+    d["area"] += d["used"] * (now - d["since"])
+    d["since"] = now
+    d["used"] = max(0.0, d["used"] + change)
+    d["peak"] = max(d["peak"], d["used"])
+
+
+@compiled
+def unlink(cache: Cache, c: int, domain: int) -> None:
+    """Take a copy out of its domain's list."""
+    newer, older = cache.copy[c]["newer"], cache.copy[c]["older"]
+    if newer == EMPTY:
+        cache.domain[domain]["newest"] = older
+    else:
+        cache.copy[newer]["older"] = older
+    if older == EMPTY:
+        cache.domain[domain]["oldest"] = newer
+    else:
+        cache.copy[older]["newer"] = newer
+
+
+@compiled
+def link(cache: Cache, c: int, domain: int) -> None:
+    """Put a copy in front of its domain's list: the last to leave."""
+    head = cache.domain[domain]["newest"]
+    cache.copy[c]["newer"] = EMPTY
+    cache.copy[c]["older"] = head
+    if head == EMPTY:
+        cache.domain[domain]["oldest"] = c
+    else:
+        cache.copy[head]["newer"] = c
+    cache.domain[domain]["newest"] = c
+
+
+@compiled
+def touch(cache: Cache, c: int, until: float) -> None:
+    """Ask for a copy: it moves to the front and is kept until a new time."""
+    domain = cache.copy[c]["key"] % len(cache.domain)
+    cache.copy[c]["until"] = until
+    if cache.domain[domain]["newest"] != c:
+        unlink(cache, c, domain)
+        link(cache, c, domain)
+
+
+@compiled
+def drop(cache: Cache, c: int, now: float) -> None:
+    """A copy goes."""
+    key = cache.copy[c]["key"]
+    domain = key % len(cache.domain)
+    account(cache, domain, -cache.copy[c]["size"], now)
+    unlink(cache, c, domain)
+    forget(cache, key)
+    cache.copy[c]["key"] = EMPTY
+    cache.free[cache.free_count[0]] = c
+    cache.free_count[0] += 1
+
+
+@compiled
+def shed(cache: Cache, domain: int, unit: float, now: float) -> None:
+    """Let the oldest copies of an overfull domain go until it is full: whole units (bytes of a block) of the
+    last one, or all of it where `unit` is 0. Exclusive copies go to the domain below, which sheds in turn."""
+    while domain != EMPTY:
+        d = cache.domain[domain]
+        below = d["below"]
+        while d["used"] > d["capacity"] * (1 + EPSILON) and d["oldest"] != EMPTY:
+            c = d["oldest"]
+            key, size, until = cache.copy[c]["key"], cache.copy[c]["size"], cache.copy[c]["until"]
+            part, ratio = size, cache.copy[c]["ratio"]
+            if unit > 0:
+                part = min(size, np.ceil((d["used"] - d["capacity"]) / unit * (1 - EPSILON)) * unit)
+            if part < size:
+                cache.copy[c]["size"] = size - part
+                account(cache, domain, -part, now)
+            else:
+                drop(cache, c, now)
+            if below == EMPTY:
+                d["evicted"] += part
+            else:
+                lay(cache, key - domain + below, part * ratio, until, now)
+        domain = below
+
+
+@compiled
+def lay(cache: Cache, key: int, more: float, until: float, now: float) -> int:
+    """Add bytes to a node's copy in a domain, as its newest, whether or not they fit. Returns the copy, or -1
+    where the table is full."""
+    domain = key % len(cache.domain)
+    c = find(cache, key)
+    if c != EMPTY:
+        unlink(cache, c, domain)
+    elif cache.free_count[0] == 0:
+        return EMPTY
+    else:
+        c = claim(cache, key)
+    link(cache, c, domain)
+    cache.copy[c]["size"] += more
+    cache.copy[c]["until"] = until
+    account(cache, domain, more, now)
+    return c
+
+
+@compiled
+def claim(cache: Cache, key: int) -> int:
+    """An unused copy, entered in the hash table under a key, of no size yet."""
+    cache.free_count[0] -= 1
+    c = int(cache.free[cache.free_count[0]])
+    cache.copy[c]["key"] = key
+    cache.copy[c]["size"] = 0.0
+    cache.copy[c]["ratio"] = 1.0
+    cache.copy[c]["alarm"] = np.inf
+    slots = len(cache.slot)
+    at = home_slot(key, slots)
+    while cache.slot[at] != EMPTY:
+        at = (at + 1) & (slots - 1)
+    cache.slot[at] = c
+    return c
+
+
+@compiled
+def hold(cache: Cache, key: int, size: float, until: float, unit: float, now: float) -> int:
+    """Hold a node in a domain at a size, as its newest copy: a new one, or the one there is, resized. What a
+    domain holds depends on the last touches alone: older copies give way first, then (unit > 0) the end of
+    the node itself. Returns the copy, or -1 where there is no room for it at all."""
+    domain = key % len(cache.domain)
+    c = find(cache, key)
+    before = 0.0 if c == EMPTY else cache.copy[c]["size"]
+    if unit == 0 and size > cache.domain[domain]["capacity"] * (1 + EPSILON):
+        cache.domain[domain]["refused"] += size
+        if c != EMPTY:
+            drop(cache, c, now)
+        return EMPTY
+    c = lay(cache, key, size - before, until, now)
+    shed(cache, domain, unit, now)
+    if c == EMPTY or cache.copy[c]["key"] != key:
+        cache.domain[domain]["refused"] += size
+        return EMPTY
+    return c
+
+
+@compiled
+def reserve(cache: Cache, domain: int, size: float, unit: float, now: float) -> bool:
+    """Bytes that a running request takes: idle copies give way. Taken even where they do not fit (False)."""
+    account(cache, domain, size, now)
+    shed(cache, domain, unit, now)
+    fits = cache.domain[domain]["used"] <= cache.domain[domain]["capacity"] * (1 + EPSILON)
+    if not fits:
+        cache.domain[domain]["refused"] += size
+    return fits
+
+
+@compiled
+def flush(cache: Cache, domain: int, now: float) -> None:
+    """Everything in a domain is lost."""
+    while cache.domain[domain]["oldest"] != EMPTY:
+        drop(cache, cache.domain[domain]["oldest"], now)

@@ -1,0 +1,82 @@
+"""Events in order of time: a binary heap; of equal times the first pushed comes first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.compiled import compiled
+
+EVENT = np.dtype(
+    [("time", np.float64), ("order", np.int64), ("kind", np.int64), ("a", np.int64), ("b", np.int64)]
+)
+
+
+class Heap(NamedTuple):
+    """`count`: how many events there are, how many were ever pushed, how many found the heap full."""
+
+    event: NDArray[np.void]
+    count: NDArray[np.int64]
+
+
+def empty(capacity: int) -> Heap:
+    """A heap for at most `capacity` events at a time."""
+    return Heap(np.zeros(capacity, EVENT), np.zeros(3, np.int64))
+
+
+@compiled
+def earlier(heap: Heap, i: int, j: int) -> bool:
+    """Whether event i comes before event j."""
+    a, b = heap.event[i], heap.event[j]
+    return bool(a["time"] < b["time"] or (a["time"] == b["time"] and a["order"] < b["order"]))
+
+
+@compiled
+def swap(heap: Heap, i: int, j: int) -> None:
+    """Exchange two events."""
+    a, b = heap.event[i], heap.event[j]
+    a["time"], b["time"] = b["time"], a["time"]
+    a["order"], b["order"] = b["order"], a["order"]
+    a["kind"], b["kind"] = b["kind"], a["kind"]
+    a["a"], b["a"] = b["a"], a["a"]
+    a["b"], b["b"] = b["b"], a["b"]
+
+
+@compiled
+def push(heap: Heap, time: float, kind: int, a: int, b: int) -> None:
+    """Something will happen at a time; never (inf) is not remembered."""
+    if time == np.inf:
+        return
+    at = heap.count[0]
+    if at == len(heap.event):
+        heap.count[2] += 1
+        return
+    e = heap.event[at]
+    e["time"], e["order"], e["kind"], e["a"], e["b"] = time, heap.count[1], kind, a, b
+    heap.count[0] += 1
+    heap.count[1] += 1
+    while at > 0 and earlier(heap, at, (at - 1) >> 1):
+        swap(heap, at, (at - 1) >> 1)
+        at = (at - 1) >> 1
+
+
+@compiled
+def pop(heap: Heap) -> tuple[float, int, int, int]:
+    """The earliest event: time, kind, a, b."""
+    e = heap.event[0]
+    first = (e["time"], e["kind"], e["a"], e["b"])
+    heap.count[0] -= 1
+    last, at = heap.count[0], 0
+    swap(heap, 0, last)
+    while True:
+        child = 2 * at + 1
+        if child >= last:
+            return first
+        if child + 1 < last and earlier(heap, child + 1, child):
+            child += 1
+        if earlier(heap, at, child):
+            return first
+        swap(heap, at, child)
+        at = child

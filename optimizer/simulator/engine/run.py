@@ -1,0 +1,306 @@
+"""The event loop: what happens when, until the end of the horizon."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.compiled import compiled
+from optimizer.simulator.engine.cache import account
+from optimizer.simulator.engine.decoding import (
+    advance,
+    call_waiting,
+    decode_pool,
+    enter,
+    leave,
+    over,
+    plan_next,
+)
+from optimizer.simulator.engine.finding import place, plan_of, roll
+from optimizer.simulator.engine.heap import pop, push
+from optimizer.simulator.engine.lengths import along
+from optimizer.simulator.engine.outages import fail, restart
+from optimizer.simulator.engine.prefilling import arrive, inside, ready, release, start
+from optimizer.simulator.engine.state import (
+    ARRIVED,
+    BYTES,
+    DECODE,
+    ENDED,
+    EXPIRE,
+    FAIL,
+    FIRST,
+    HORIZON,
+    MISS,
+    NONE,
+    OUTAGE_SERVER,
+    OUTAGE_TIME,
+    PREFILLED,
+    READY,
+    RECORD,
+    RETURN,
+    SERVED,
+    SESSIONS,
+    SLOPE,
+    START,
+    STEP,
+    Fixed,
+    Samples,
+    State,
+)
+from optimizer.simulator.engine.storing import expire, remember, store
+
+GOLDEN = 0.6180339887498949  # multiples of it, modulo 1, leave no gap wider than about two shares
+
+
+@compiled
+def begin(
+    fixed: Fixed,
+    state: State,
+    bucket: NDArray[np.int64],
+    age: NDArray[np.float64],
+    comes_back: NDArray[np.float64],
+    kept: NDArray[np.float64],
+) -> None:
+    """Time 0: sessions that are idle already (oldest first) lie where their plans have them at their age."""
+    for n in range(len(bucket)):
+        s = open_session(fixed, state, bucket[n])
+        state.session[s]["turns"], state.session[s]["ended"] = 1, -age[n]
+        state.session[s]["kept"] = kept[n]
+        if state.session[s]["plan"] != NONE:
+            lay_out(fixed, state, s, age[n])
+        push(state.heap, comes_back[n], RETURN, s, 0)
+    if fixed.rules[OUTAGE_TIME] < np.inf:
+        push(state.heap, fixed.rules[OUTAGE_TIME], FAIL, int(fixed.rules[OUTAGE_SERVER]), 0)
+    drawn = len(state.session) - len(fixed.recorded)
+    for r in range(len(fixed.recorded)):
+        if fixed.recorded[r]["first"]:
+            s = drawn + fixed.recorded[r]["session"]
+            state.session[s]["where"], state.session[s]["luck"] = roll(fixed, state), roll(fixed, state)
+        if fixed.recorded[r]["after"] == NONE:
+            push(state.heap, fixed.recorded[r]["time"], RECORD, r, 0)
+
+
+@compiled
+def open_session(fixed: Fixed, state: State, bucket: int) -> int:
+    """A new session of a bucket, with its length, its plan and its place."""
+    session = state.count[SESSIONS]
+    state.count[SESSIONS] = session + 1
+    s, b = state.session[session], state.bucket[bucket]
+    s["bucket"], s["turns"] = bucket, 0
+    b["luck"] = (b["luck"] + GOLDEN) % 1.0  # evenly spread, so that every plan has its share of few sessions
+    s["where"], s["luck"] = roll(fixed, state), b["luck"]
+    s["plan"] = plan_of(fixed, state, bucket, s["luck"])
+    s["tokens"] = b["tokens"]
+    if b["scales"] > 0:
+        s["tokens"] *= fixed.scale[b["scale_first"] + b["scale"] % b["scales"]]
+        b["scale"] += 1
+    return int(session)
+
+
+@compiled
+def lay_out(fixed: Fixed, state: State, session: int, age: float) -> None:
+    """Put a context that has been idle for `age` seconds where its plan has it by now."""
+    s = state.session[session]
+    plan = s["plan"]
+    for k in range(fixed.plan_stage[plan], fixed.plan_stage[plan + 1]):
+        until = min(fixed.stage_until[k], s["kept"])
+        if age < until:
+            lay_copy(fixed, state, session, fixed.stage_location[k], until - age)
+            break
+    home, until = fixed.plan_home[plan], min(fixed.plan_home_until[plan], s["kept"])
+    if home != NONE and age < until:
+        lay_copy(fixed, state, session, home, until - age)
+
+
+@compiled
+def lay_copy(fixed: Fixed, state: State, session: int, location: int, left: float) -> None:
+    """One copy of it, with the time it has left there."""
+    s = state.session[session]
+    domain = place(fixed, location, s["where"])
+    if domain == NONE:
+        return
+    beyond = s["tokens"] - state.bucket[s["bucket"]]["tokens"]
+    size = fixed.stored[BYTES, s["bucket"], location] + fixed.stored[SLOPE, s["bucket"], location] * beyond
+    key = session * len(state.cache.domain) + domain
+    remember(fixed, state, key, size, location, left, 0.0, 0.0)
+
+
+@compiled
+def run(fixed: Fixed, state: State, samples: Samples) -> None:
+    """Replay until the horizon, or until the table of requests is full."""
+    arrivals, sample, horizon = 0, 0, fixed.rules[HORIZON]
+    while True:
+        first = fixed.first_time[arrivals] if arrivals < len(fixed.first_time) else np.inf
+        later = state.heap.event[0]["time"] if state.heap.count[0] > 0 else np.inf
+        now = min(first, later)
+        while sample < len(samples.time) and samples.time[sample] <= min(now, horizon):
+            take(state, samples, sample)
+            sample += 1
+        if now >= horizon or state.count[ARRIVED] >= len(state.request):
+            inside(state, 0, min(now, horizon))
+            return
+        if first <= later:
+            session = open_session(fixed, state, fixed.first_bucket[arrivals])
+            arrivals += 1
+            come(fixed, state, session, now)
+        else:
+            now, kind, a, b = pop(state.heap)
+            happen(fixed, state, kind, a, b, now)
+
+
+@compiled
+def happen(fixed: Fixed, state: State, kind: int, a: int, b: int, now: float) -> None:
+    """One event."""
+    if kind == RETURN:
+        come(fixed, state, a, now)
+    elif kind == RECORD:
+        come_recorded(fixed, state, a, now)
+    elif kind == READY:
+        ready(fixed, state, a, now)
+    elif kind == START:
+        start(fixed, state, a, now)
+    elif kind == PREFILLED:
+        prefilled(fixed, state, a, now)
+    elif kind == DECODE:
+        first_token(fixed, state, a, b, now)
+    elif kind == STEP:
+        stepped(fixed, state, a, b, now)
+    elif kind == EXPIRE:
+        expire(fixed, state, a, b, now)
+    elif kind == FAIL:
+        fail(fixed, state, a, now)
+    else:
+        restart(fixed, state, a, now)
+
+
+@compiled
+def come(fixed: Fixed, state: State, session: int, now: float) -> None:
+    """The next request of a drawn session."""
+    s = state.session[session]
+    b = state.bucket[s["bucket"]]
+    cls = fixed.cls[b["cls"]]
+    request = admit_request(state, session, s["bucket"], b["cls"], NONE, now)
+    q = state.request[request]
+    q["found"] = FIRST if s["turns"] == 0 else MISS
+    q["total"] = cls["first_prompt"] if s["turns"] == 0 else s["tokens"] - b["unused"] + cls["new"]
+    q["tokens"], q["output"] = s["tokens"], cls["output"]
+    arrive(fixed, state, request, now)
+
+
+@compiled
+def come_recorded(fixed: Fixed, state: State, r: int, now: float) -> None:
+    """A recorded request."""
+    recorded = fixed.recorded[r]
+    session = len(state.session) - len(fixed.recorded) + recorded["session"]
+    bucket = recorded["bucket"]
+    s = state.session[session]
+    s["bucket"], s["plan"] = bucket, plan_of(fixed, state, bucket, s["luck"])
+    request = admit_request(state, session, bucket, state.bucket[bucket]["cls"], r, now)
+    q = state.request[request]
+    q["found"] = FIRST if recorded["first"] else MISS
+    q["total"], q["output"] = recorded["input"], recorded["output"]
+    q["tokens"] = recorded["input"] + recorded["output"]
+    arrive(fixed, state, request, now)
+
+
+@compiled
+def admit_request(state: State, session: int, bucket: int, cls: int, recorded: int, now: float) -> int:
+    """A new row of the table of requests."""
+    request = state.count[ARRIVED]
+    state.count[ARRIVED] = request + 1
+    inside(state, 1, now)
+    q = state.request[request]
+    q["session"], q["bucket"], q["cls"], q["recorded"] = session, bucket, cls, recorded
+    q["arrival"], q["first_token"], q["done"] = now, np.nan, np.nan
+    return int(request)
+
+
+@compiled
+def prefilled(fixed: Fixed, state: State, request: int, now: float) -> None:
+    """A prefill is over: its KV goes to the pool that decodes it, or stays where it is."""
+    q = state.request[request]
+    release(state, request, now)
+    i = state.instance[q["instance"]]
+    if q["epoch"] != i["epoch"]:
+        arrive(fixed, state, request, now)
+        return
+    column = 0 if q["found"] == FIRST else 1
+    state.tokens[q["cls"], column] += q["total"] - q["cached"]
+    state.tokens[q["cls"], 2 + q["found"] if q["found"] >= 0 else column] += q["cached"]
+    p = state.pool[q["pool"]]
+    if p["decodes"]:
+        first_token(fixed, state, request, q["pool"], now)
+        return
+    size = along(fixed.context, fixed.handed[q["pool"]], q["total"])
+    server = state.server[i["server"]]
+    server["out_free"] = max(server["out_free"], now) + size / server["nic"]
+    server["out_busy"] += size / server["nic"]
+    there = max(server["out_free"], now + size / p["handed_rate"])
+    push(state.heap, there, DECODE, request, decode_pool(fixed, state, q["bucket"]))
+
+
+@compiled
+def first_token(fixed: Fixed, state: State, request: int, pool: int, now: float) -> None:
+    """The first token is out; the rest is decoded by a pool."""
+    q = state.request[request]
+    if np.isnan(q["first_token"]):
+        q["first_token"] = now
+    enter(fixed, state, request, pool, now)
+
+
+@compiled
+def stepped(fixed: Fixed, state: State, instance: int, version: int, now: float) -> None:
+    """An instance reaches the last iteration of a sequence, if nothing joined or left in between."""
+    i = state.instance[instance]
+    if i["version"] != version:
+        return
+    advance(state, instance, now)
+    while over(state, instance):
+        finish(fixed, state, leave(state, instance, now), now)
+    call_waiting(fixed, state, i["pool"], now)
+    plan_next(state, instance, now)
+
+
+@compiled
+def finish(fixed: Fixed, state: State, request: int, now: float) -> None:
+    """The last token: the context is stored, and the session thinks."""
+    q = state.request[request]
+    q["done"], q["state"] = now, SERVED
+    state.count[ENDED] += 1
+    inside(state, -1, now)
+    s = state.session[q["session"]]
+    s["turns"] += 1
+    s["ended"], s["kept"] = now, np.inf
+    r = q["recorded"]
+    if r == NONE:
+        b = state.bucket[q["bucket"]]
+        gap = b["gap_first"] + b["gap"] % b["gaps"]
+        b["gap"] += 1
+        s["kept"] = fixed.gap_kept[gap]
+        push(state.heap, now + fixed.gap[gap], RETURN, q["session"], 0)
+    store(fixed, state, request, now)
+    if r != NONE and fixed.recorded[r]["next"] != NONE:
+        later = fixed.recorded[fixed.recorded[r]["next"]]
+        at = max(now, later["time"]) if np.isnan(later["think"]) else now + later["think"]
+        push(state.heap, at, RECORD, fixed.recorded[r]["next"], 0)
+
+
+@compiled
+def take(state: State, samples: Samples, k: int) -> None:
+    """Write down how things stand, and begin new peaks."""
+    now = samples.time[k]
+    for d in range(len(state.cache.domain)):
+        account(state.cache, d, 0.0, now)
+        samples.domain[k, d] = state.cache.domain[d]
+        samples.device[k, d] = state.device[d]
+        state.cache.domain[d]["peak"] = state.cache.domain[d]["used"]
+        state.device[d]["late"] = 0.0
+    for i in range(len(state.instance)):
+        advance(state, i, now)
+        samples.instance[k, i] = state.instance[i]
+        state.instance[i]["kv_peak"], state.instance[i]["step_peak"] = state.instance[i]["kv"], 0.0
+    for v in range(len(state.server)):
+        samples.server[k, v] = state.server[v]
+    for p in range(len(state.pool)):
+        samples.pool[k, p] = state.pool[p]
+    samples.tokens[k] = state.tokens

@@ -1,0 +1,270 @@
+"""Everything the event loop reads and changes, as tables: one structured array per kind of thing.
+
+`Fixed` is what does not change during a replay, `State` what does. Times are seconds from the start.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.simulator.engine import cache, heap
+from optimizer.simulator.types import Demand, Facility, Outage, Replay
+
+f8, i8, b1 = np.float64, np.int64, np.bool_
+NONE = -1
+
+
+def table(**fields: type) -> np.dtype[np.void]:
+    """The type of a row with these fields."""
+    return np.dtype(list(fields.items()), align=True)
+
+
+POOL = table(
+    first=i8, last=i8, prefills=b1, decodes=b1, share=f8, fixed=f8,
+    overhead=f8, limit=f8, accepted=f8, room=f8, layers=f8, network=f8,
+    handed_rate=f8, exchange=f8, replay=f8,
+    head=i8, tail=i8, waiting=i8,  # requests that wait to be decoded, in their order
+    short_kv=f8, short_time=f8,  # requests that had to wait, by what was short
+)
+INSTANCE = table(
+    pool=i8, rank_first=i8, rank_last=i8, server=i8, domain=i8, link=f8,
+    up=b1, epoch=i8, link_free=f8, link_busy=f8, prefill_busy=f8,
+    sequences=i8, kv=f8, memory=f8, flops=f8,  # of the sequences being decoded
+    steps=f8, since=f8, step=f8, version=i8,  # iterations by `since`, their pace
+    heap_first=i8, heap_room=i8,
+    kv_area=f8, step_area=f8, sequence_area=f8, kv_peak=f8, step_peak=f8,
+)
+SERVER = table(
+    nic=f8, in_free=f8, out_free=f8, in_busy=f8, out_busy=f8, spare=b1,
+)
+DEVICE = table(
+    read=f8, write=f8, shared=b1, read_free=f8, write_free=f8,
+    read_busy=f8, write_busy=f8, written=f8, late=f8,
+)
+LOCATION = table(
+    store=i8, tier=i8, width=i8, first=i8, last=i8, lru=b1, affinity=f8,
+    latency=f8, per_block=f8, block=f8, remote=b1,
+)
+BUCKET = table(
+    cls=i8, tokens=f8, unused=f8, gap_first=i8, gaps=i8, gap=i8,
+    scale_first=i8, scales=i8, scale=i8, luck=f8,
+    plan_first=i8, plan_last=i8, decode_first=i8, decode_last=i8,
+)
+CLASS = table(
+    new=f8, output=f8, first_prompt=f8, shared=f8, ttft=f8, tpot=f8,
+)
+SESSION = table(
+    bucket=i8, plan=i8, turns=i8, where=f8, luck=f8, tokens=f8, ended=f8, kept=f8,
+)
+REQUEST = table(
+    session=i8, bucket=i8, cls=i8, recorded=i8,
+    arrival=f8, first_token=f8, done=f8, wait=f8, wall=f8,
+    found=i8, cached=f8, total=f8, tokens=f8, output=f8,
+    pool=i8, instance=i8, epoch=i8, held=f8,
+    kv=f8, memory=f8, flops=f8, steps=f8, next=i8, state=i8,
+    had=i8,  # bit mask: 1 the stage's copy was there when it came, 2 the home's
+)
+FIRST, MISS = -2, -1  # REQUEST.found: a location, or one of these
+BYTES, SLOPE, NEW, OPENING, PREFIX = range(5)  # of Fixed.stored
+RATE, LINK, UNPACK = range(3)  # of Fixed.road
+RETURN, RECORD, READY, START, PREFILLED, DECODE, STEP, EXPIRE, FAIL, RESTART = range(10)  # kinds of events
+IN_FLIGHT, SERVED, REJECTED = 0, 1, 2  # REQUEST.state
+SEQUENCE = table(steps=f8, request=i8)
+
+
+class Fixed(NamedTuple):
+    """What a replay reads."""
+
+    location: NDArray[Any]
+    cls: NDArray[Any]
+    context: NDArray[f8]
+    fresh: NDArray[f8]
+    wall: NDArray[f8]
+    idle: NDArray[f8]
+    running: NDArray[f8]
+    memory: NDArray[f8]
+    flops: NDArray[f8]
+    handed: NDArray[f8]
+    stored: NDArray[f8]  # [5, B, L]: bytes, slope per token, new, first, prefix
+    road: NDArray[f8]  # [3, P, L]: rate, link factor, unpack seconds per byte
+    server_domain: NDArray[i8]
+    domain_instance: NDArray[i8]
+    domain_store: NDArray[i8]
+    route: NDArray[i8]
+    route_pool: NDArray[i8]
+    route_cum: NDArray[f8]
+    decode_pool: NDArray[i8]
+    decode_cum: NDArray[f8]
+    plan_cum: NDArray[f8]
+    plan_home: NDArray[i8]
+    plan_home_until: NDArray[f8]
+    plan_stage: NDArray[i8]
+    stage_location: NDArray[i8]
+    stage_until: NDArray[f8]
+    gap: NDArray[f8]
+    gap_kept: NDArray[f8]
+    scale: NDArray[f8]
+    dice: NDArray[f8]
+    first_time: NDArray[f8]
+    first_bucket: NDArray[i8]
+    recorded: NDArray[Any]
+    node: NDArray[i8]
+    node_id: NDArray[i8]
+    node_tokens: NDArray[f8]
+    rules: NDArray[f8]  # see the indices below
+
+
+HORIZON, HITS, EXCLUSIVE, BLOCK, OUTAGE_SERVER, OUTAGE_TIME, OUTAGE_RESTART = range(7)  # of Fixed.rules
+RECORDED = table(
+    time=f8, bucket=i8, input=f8, output=f8, next=i8, think=f8,
+    after=i8, session=i8, first=b1,
+)
+
+
+class State(NamedTuple):
+    """What a replay changes."""
+
+    cache: cache.Cache
+    heap: heap.Heap
+    pool: NDArray[Any]
+    instance: NDArray[Any]
+    rank: NDArray[f8]  # the time each rank is free
+    server: NDArray[Any]
+    device: NDArray[Any]
+    bucket: NDArray[Any]
+    session: NDArray[Any]
+    request: NDArray[Any]
+    sequence: NDArray[Any]
+    tokens: NDArray[f8]  # [C, 2 + L]: prompt tokens by what was found: first, missing, at each location
+    count: NDArray[i8]  # see the indices below
+    area: NDArray[f8]  # [2] integral of requests in the system, and since when
+
+
+ARRIVED, ENDED, REFUSED, DICE, SESSIONS, INSIDE, TABLE_FULL, BEGUN = range(8)  # of State.count
+
+
+class Samples(NamedTuple):
+    """The state at equally spaced times: one row a time."""
+
+    time: NDArray[f8]
+    domain: NDArray[Any]
+    instance: NDArray[Any]
+    server: NDArray[Any]
+    device: NDArray[Any]
+    pool: NDArray[Any]
+    tokens: NDArray[f8]
+
+
+def fixed(
+    facility: Facility, demand: Demand, replay: Replay, outage: Outage, hits: float, block: float
+) -> Fixed:
+    """Pack what does not change."""
+    m, w, p, r = facility.machines, facility.work, facility.places, facility.roads
+    routes, plans, c = facility.routes, facility.plans, facility.classes
+    location = np.zeros(len(p.location_store), LOCATION)
+    location["store"], location["tier"] = p.location_store, p.location_tier
+    location["width"] = p.location_width
+    location["first"] = p.store_domain[p.location_store]
+    location["last"] = p.store_domain[p.location_store + 1]
+    location["lru"], location["affinity"] = p.store_lru[p.location_store], c.affinity
+    location["latency"], location["per_block"], location["block"] = r.latency, r.per_block, r.block
+    location["remote"] = r.remote
+    cls = np.zeros(len(c.new), CLASS)
+    for name in ("new", "output", "first_prompt", "shared", "ttft", "tpot"):
+        cls[name] = getattr(c, name)
+    domain_instance = np.full(len(p.domain_store), NONE, i8)
+    for i, d in enumerate(m.instance_domain):
+        if d >= 0:
+            domain_instance[d] = i
+    recorded = np.zeros(len(replay.time), RECORDED)
+    for name in ("time", "bucket", "input", "output", "think", "after", "first"):
+        recorded[name] = getattr(replay, name)
+    recorded["next"] = NONE
+    for i, before in enumerate(replay.after):
+        recorded["session"][i] = i if before < 0 else recorded["session"][before]
+        if before >= 0:
+            recorded["next"][before] = i
+    recorded["session"] = np.unique(recorded["session"], return_inverse=True)[1]
+    rules = np.array(
+        [demand.horizon, hits, float(facility.exclusive), block, outage.server, outage.time, outage.restart]
+    )
+    return Fixed(
+        location, cls, w.context, w.fresh, w.wall, w.idle, w.running, w.memory, w.flops, w.handed,
+        np.stack([p.stored, p.slope, p.new, p.first, p.prefix]), np.stack([r.rate, r.link, r.unpack]),
+        p.server_domain, domain_instance, p.domain_store,
+        routes.route, routes.pool, routes.cum, routes.decode_pool, routes.decode_cum,
+        plans.cum, plans.home, plans.home_until, plans.stage, plans.stage_location, plans.stage_until,
+        demand.gap_seconds, demand.gap_kept, demand.scale_factor, demand.dice, demand.first_time, demand.first_bucket,
+        recorded, replay.node, replay.node_id, replay.node_tokens, rules,
+    )
+
+
+def state(facility: Facility, demand: Demand, replay: Replay, most_requests: int) -> State:
+    """Everything idle and empty, at time 0."""
+    m, w, p = facility.machines, facility.work, facility.places
+    routes, plans, c = facility.routes, facility.plans, facility.classes
+    pool = np.zeros(len(m.pool_prefills), POOL)
+    pool["first"], pool["last"] = m.pool_instance[:-1], m.pool_instance[1:]
+    for name, values in {
+        "prefills": m.pool_prefills, "decodes": m.pool_decodes, "share": m.pool_share, "room": m.pool_room,
+        "fixed": m.pool_step_fixed, "overhead": m.pool_overhead, "limit": m.pool_step_limit,
+        "accepted": m.pool_accepted, "layers": m.pool_layers, "network": w.network,
+        "handed_rate": w.handed_rate, "exchange": w.exchange, "replay": w.replay,
+    }.items():  # fmt: skip
+        pool[name] = values
+    pool["head"] = pool["tail"] = NONE
+    instance = np.zeros(len(m.instance_pool), INSTANCE)
+    instance["pool"], instance["server"] = m.instance_pool, m.instance_server
+    instance["link"] = m.instance_link
+    instance["rank_first"], instance["rank_last"] = m.instance_rank[:-1], m.instance_rank[1:]
+    instance["domain"], instance["up"] = m.instance_domain, True
+    rooms = _sequences(facility)[m.instance_pool]
+    instance["heap_first"], instance["heap_room"] = np.concatenate(([0], np.cumsum(rooms)[:-1])), rooms
+    server = np.zeros(len(m.server_nic), SERVER)
+    server["nic"], server["spare"] = m.server_nic, m.server_spare
+    device = np.zeros(len(p.domain_store), DEVICE)
+    device["read"], device["write"] = p.domain_read, p.domain_write
+    device["shared"] = p.store_shared[p.domain_store]
+    bucket = np.zeros(len(c.bucket_class), BUCKET)
+    bucket["cls"], bucket["tokens"], bucket["unused"] = c.bucket_class, c.tokens, c.unused
+    for name, ends in (("gap", demand.gap), ("scale", demand.scale)):
+        bucket[f"{name}_first"], bucket[f"{name}s"] = ends[:-1], np.diff(ends)
+    bucket["plan_first"], bucket["plan_last"] = plans.row[:-1], plans.row[1:]
+    bucket["decode_first"], bucket["decode_last"] = routes.decode[:-1], routes.decode[1:]
+    drawn = len(demand.idle_bucket) + len(demand.first_time)
+    sessions = drawn + len(replay.time)
+    below = np.full(len(p.domain_store), NONE, i8)
+    copies = 3 * drawn + 4 * len(replay.node_tokens) + 16
+    events = 4 * sessions + copies + 4 * most_requests + len(instance) * 4 + 64
+    return State(
+        cache.empty(p.domain_bytes, copies, below), heap.empty(events), pool, instance,
+        np.zeros(int(m.instance_rank[-1])), server, device, bucket, np.zeros(sessions, SESSION),
+        np.zeros(most_requests, REQUEST), np.zeros(int(rooms.sum()), SEQUENCE),
+        np.zeros((len(c.new), 2 + len(p.location_store))), np.zeros(8, i8), np.zeros(2),
+    )
+
+
+def _sequences(facility: Facility) -> NDArray[i8]:
+    """The most sequences an instance of each pool can ever run at once: by HBM and by the pace."""
+    m, w = facility.machines, facility.work
+    least_kv = np.maximum(w.running[:, 1:].min(axis=1, initial=np.inf), 1.0)
+    least = np.maximum(w.memory[:, 1:].min(axis=1, initial=np.inf), 1e-12)
+    by_time = np.maximum(m.pool_step_limit - m.pool_step_fixed - m.pool_overhead, 0.0) / least
+    most = np.floor(np.minimum(m.pool_room / least_kv, by_time)) + 2
+    return np.where(m.pool_decodes, np.clip(most, 2, 65536), 0).astype(i8)
+
+
+def samples(facility: Facility, now: State, count: int, horizon: float) -> Samples:
+    """Room for `count` samples, the last at the horizon."""
+    return Samples(
+        np.linspace(0.0, horizon, count + 1)[1:],
+        np.zeros((count, len(now.cache.domain)), cache.DOMAIN),
+        np.zeros((count, len(now.instance)), INSTANCE),
+        np.zeros((count, len(now.server)), SERVER),
+        np.zeros((count, len(now.device)), DEVICE),
+        np.zeros((count, len(now.pool)), POOL),
+        np.zeros((count, *now.tokens.shape)),
+    )
