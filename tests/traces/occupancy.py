@@ -28,14 +28,16 @@ SEEDS = {60: 8, 240: 4, 720: 2, 3000: 1}
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Blocks held by a retention: mean, and variance if sessions start as a Poisson process."""
+    """Blocks held by a retention: mean, and variance if sessions start as a Poisson process; `contexts` is how
+    many sessions hold any, on average."""
 
     mean: float
     variance: float
+    contexts: float
 
     def times(self, copies: float) -> Occupancy:
         """Of independent copies of the traffic."""
-        return Occupancy(self.mean * copies, self.variance * copies)
+        return Occupancy(self.mean * copies, self.variance * copies, self.contexts * copies)
 
     def with_margin(self, z: float = QUANTILE) -> float:
         """Mean and margin, docs/reuse.md."""
@@ -58,14 +60,15 @@ def occupancy(trace: Trace, keep: float) -> Occupancy:
     gaps = groups.gaps(trace.time)[again]
     end = begin + np.concatenate((np.minimum(gaps, keep), np.full(len(trace), keep)))
     held, session = np.concatenate((blocks, last)), np.concatenate((trace.session[before], trace.session))
-    first = second = 0.0
+    first = second = holding = 0.0
     for each in np.unique(session):
         mine = session == each
         moment, step = np.concatenate((begin[mine], end[mine])), np.concatenate((held[mine], -held[mine]))
         order = np.argsort(moment, kind="stable")
         level, seconds = np.cumsum(step[order])[:-1], np.diff(moment[order])
         first, second = first + float(level @ seconds), second + float(level**2 @ seconds)
-    return Occupancy(first / window, second / window)
+        holding += float(seconds[level > 0].sum())
+    return Occupancy(first / window, second / window, holding / window)
 
 
 def lru(trace: Trace, *capacities: float) -> list[float]:
@@ -89,8 +92,8 @@ def rows(trace: Trace, keep: float, live: int, draws: int) -> np.ndarray:
 def main() -> None:
     """Print the table."""
     trace = read_trace(TRACE)
-    print("| retention | sessions | LRU of the mean | LRU of mean + margin | margin | the retention itself |")
-    print("|--:|--:|--:|--:|--:|--:|")
+    print("| retention | sessions | holding blocks | LRU of the mean | LRU of mean + margin | margin | retention |")
+    print("|--:|--:|--:|--:|--:|--:|--:|")
     for keep in RETENTIONS:
         size = occupancy(trace, keep)
         shares = [kept(trace, keep), *lru(trace, size.mean, size.with_margin())]
@@ -104,7 +107,8 @@ def line(keep: float, sessions: str, size: Occupancy, shares: np.ndarray | list[
     """One row of the table."""
     found, mean, margin = (f"{share:.3f}" for share in shares)
     extra = size.with_margin() / size.mean - 1
-    print(f"| {keep:.0f} s | {sessions} | {mean} | {margin} | +{extra:.0%} | {found} |", flush=True)
+    held = f"{size.contexts:.1f}" if size.contexts < 10 else f"{size.contexts:.0f}"
+    print(f"| {keep:.0f} s | {sessions} | {held} | {mean} | {margin} | +{extra:.0%} | {found} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from optimizer.errors import InputError
 from optimizer.traces import read_trace
 from optimizer.traces.live import redrawn
 from optimizer.traces.retention import retention
-from tests.traces.occupancy import RETENTIONS, kept, lru, occupancy, rows
+from tests.traces.occupancy import RETENTIONS, kept, lru, main, occupancy, rows
 from tests.traces.oracles import as_trace
 from tests.traces.synthetic import Request, trace
 
@@ -96,3 +96,11 @@ def test_with_many_sessions_the_mean_is_nearly_enough(weka, keep):
     ((found, mean, margin),) = rows(weka, keep, 3000, draws=1)
     assert mean == pytest.approx(found, abs=0.006)
     assert margin > found
+
+
+@pytest.mark.slow
+def test_the_table_of_the_docs_is_what_is_printed(root, capsys):
+    main()
+    printed = capsys.readouterr().out
+    assert printed.count("|") > 50
+    assert printed in (root / "docs" / "reuse.md").read_text(encoding="utf-8")
