@@ -105,3 +105,47 @@ def curve(
             typer.echo(json.dumps(room.curve_json(found), indent=2))
         else:
             show(room.curve_page(found), sys.stdout)
+
+
+@trace.command(short_help="A traffic class for a workload file.")
+def classes(
+    file: File,
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Id of the model; `tierplan models` prints them.")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            parser=values.class_name, metavar="NAME", show_default="the file's", help="Of the class."
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            parser=values.rate, metavar="RATE", show_default="the trace's busiest minutes",
+            help='Of the forecast at its peak, such as "20 req/s".',
+        ),
+    ] = None,
+    buckets: Annotated[
+        int, typer.Option(min=1, max=12, metavar="N", help="Lengths of stored contexts, at most.")
+    ] = 3,
+    max_faulty: MaxFaulty = 0.01,
+    as_json: Json = False,
+) -> None:
+    """What a trace tells of a traffic class, as a block that is pasted into a workload file."""
+    with guarded():
+        from optimizer.catalog import load_catalog
+        from optimizer.report import class_block as room
+        from optimizer.traces import read_trace
+        from optimizer.traces.classes import derive
+        from optimizer.traces.stats import sha256
+
+        if model is not None:
+            load_catalog().model(model)  # a misspelt one is told here, and not when the block is read
+        derived, content = derive(read_trace(file, max_faulty=max_faulty), buckets), sha256(file)
+        if as_json:
+            typer.echo(json.dumps(room.class_json(derived, content), indent=2))
+        else:
+            typer.echo(
+                room.class_block(derived, content, name or room.class_name(derived), model, rate), nl=False
+            )

@@ -61,6 +61,24 @@ def capacities(text: str) -> Capacities:
     return Capacities(tuple(sorted({int(part) for part in parts})))
 
 
+def rate(text: str | float) -> float:
+    """Requests over time, such as `20 req/s` or `900 req/h`."""
+    value = _quantity(text, "1/s", "req/s")
+    if not 1e-4 <= value <= 1e9:
+        raise typer.BadParameter(f'"{_cut(text)}" is not a rate: above 0, such as "20 req/s"')
+    return value
+
+
+def class_name(text: str) -> str:
+    """The name of a traffic class."""
+    from optimizer.workload.presets import LONGEST_NAME, NAME
+
+    if len(text) > LONGEST_NAME or not NAME.fullmatch(text):
+        said = f"letters, digits, '.', '_' and '-', at most {LONGEST_NAME}, a letter or digit first"
+        raise typer.BadParameter(f'"{_cut(text)}" is no name of a class: {said}')
+    return text
+
+
 def solver_option(text: str) -> tuple[str, bool | int | float | str]:
     """`NAME=VALUE` of an option of the solver: a value is a flag, a number, or else a word."""
     name, equals, value = text.partition("=")

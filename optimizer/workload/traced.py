@@ -15,14 +15,13 @@ above.
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimizer.errors import InputError, Problem
-from optimizer.files import Document, Keys, open_regular, resolve_trace, shortened
+from optimizer.files import Document, Keys, resolve_trace, shortened
 from optimizer.units import UnitError, parse
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ TOLD = ("first_prompt", "new_tokens", "output_tokens", "contexts")
 """Keys that a class may leave out where it names a trace."""
 FORM = ("return_probability", "gaps")
 """Keys of `reuse` that a trace stands for."""
-_PIECE = 2**20
 
 
 def completed(document: Document) -> Document:
@@ -72,10 +70,12 @@ def _at(document: Document, keys: Keys, problem: Problem) -> Problem:
 
 
 def _told(declared: dict[str, Any], trace: str, folder: Path) -> dict[str, Any]:
-    """A class with what its trace tells."""
+    """A class with what its trace tells. What reads traces loads only here: no other workload needs it."""
+    from optimizer.traces.stats import sha256
+
     path = _found(trace, folder)
-    sha256 = _sha256(path)
-    derived = _derived(path, sha256)
+    content = sha256(path)
+    derived = _derived(path, content)
     told = {key: value for key, value in declared.items() if value is not None or key == "shared_prefix"}
     for key, tokens in (
         ("first_prompt", derived.first_prompt), ("new_tokens", derived.new_tokens),
@@ -89,7 +89,7 @@ def _told(declared: dict[str, Any], trace: str, folder: Path) -> dict[str, Any]:
         told["contexts"] = [_context(context, derived) for context in told["contexts"]]
     told["reuse"] = {**declared["reuse"], "trace": path.name, **_form(derived.gaps)}
     if isinstance(source := told.setdefault("source", ""), str):
-        told["source"] = "; ".join(filter(None, (source, f"{path.name}, sha256 {sha256}")))
+        told["source"] = "; ".join(filter(None, (source, f"{path.name}, sha256 {content}")))
     return told
 
 
@@ -104,19 +104,9 @@ def _found(trace: str, folder: Path) -> Path:
     return resolve_trace(trace)
 
 
-def _sha256(path: Path) -> str:
-    """SHA-256 of a file. InputError for what is no regular file that may be read."""
-    stream, _ = open_regular(path)
-    digest = hashlib.sha256()
-    with stream:
-        while piece := stream.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
 @functools.lru_cache(maxsize=16)
-def _derived(path: Path, sha256: str) -> Derived:
-    """What the trace says. Its readers load only here: a workload that names no trace needs none of them."""
+def _derived(path: Path, content: str) -> Derived:
+    """What the trace of this content says."""
     from optimizer.traces import read_trace
     from optimizer.traces.classes import derive
 
