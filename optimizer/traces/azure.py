@@ -64,7 +64,9 @@ def _moment(cell: str) -> tuple[int, int]:
     try:
         if parts is None or not cell.isascii():
             raise ValueError
-        moment = datetime.fromisoformat(parts[1] + (parts[3] or "+00:00"))
-    except ValueError:
-        raise BadLine(f"{COLUMNS[0]} is no date and time: {shown(cell)}") from None
-    return int(moment.timestamp()), int((parts[2] or "0").ljust(9, "0"))
+        seconds = int(datetime.fromisoformat(parts[1] + (parts[3] or "+00:00")).timestamp())
+        if seconds < 0:
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise BadLine(f"{COLUMNS[0]} is no date and time since 1970: {shown(cell)}") from None
+    return seconds, int((parts[2] or "0").ljust(9, "0"))

@@ -102,7 +102,7 @@ def read_ledger(
                 raise BadLine(line.fault)
             last = columns.tokens(cells(line.text))
         except BadLine as fault:
-            faults.add(line.number, str(fault), line.lost)
+            faults.add(line.number, str(fault))
             continue
         rows += 1
         sums = _sum(sums, last)

@@ -47,6 +47,7 @@ NAMES: dict[Column, tuple[str, ...]] = {
 """Column names, without regard to capitals."""
 JUST_INPUT = ("input", "input_tokens")
 """Names that some ledgers give to all input, and others to what was neither read nor written."""
+KNOWN_NAMES = (*JUST_INPUT, *(name for names in NAMES.values() for name in names))
 _OF_NAME = {name: column for column, names in NAMES.items() for name in names}
 Tokens = tuple[int, int, int, int]
 """Read, written, input, output."""

@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 import gzip
-import io
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from optimizer.files import open_regular
+from optimizer.errors import InputError, Problem
+from optimizer.files import open_regular, shown
 
 LONGEST_LINE = 8 * 2**20
 """Bytes of the longest line that is read: 20 times a request of a million tokens in blocks of 16."""
 _PIECE = 2**20
-_READ_AHEAD = 2**17  # compressed bytes that gzip may have read and not yet unpacked
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
+Source = BinaryIO | gzip.GzipFile
 
 
 class Line(NamedTuple):
-    """A line with its number from 1; `fault` says why there is no text.
-
-    `lost`: the share of the file that a damaged compression makes unreadable, at most.
-    """
+    """A line with its number from 1; `fault` says why there is no text."""
 
     number: int
     text: str
     fault: str = ""
-    lost: float = 0.0
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """Every line that is not blank, without its end. InputError for what is no readable regular file."""
-    stream, size = open_regular(path)
+    """Every line that is not blank, without its end.
+
+    InputError for what is no readable regular file, and for a gzip stream that is damaged: what comes out of
+    one may look like lines and be none that anybody wrote. One that ends early is a fault of its last line.
+    """
+    stream, _ = open_regular(path)
     with stream:
         packed = stream.read(len(_GZIP)) == _GZIP
         stream.seek(0)
-        # gzip's own readline copies more; this buffer is what a plain file has, too
-        source = io.BufferedReader(gzip.GzipFile(fileobj=stream), _PIECE) if packed else stream
+        source: Source = gzip.GzipFile(fileobj=stream) if packed else stream
         number = 0
         while True:
             number += 1
@@ -50,9 +49,8 @@ def lines(path: Path) -> Iterator[Line]:
                 yield Line(number, "", "the gzip stream ends early: what followed is lost")
                 return
             except (gzip.BadGzipFile, zlib.error) as fault:
-                lost = 1 - max(0, stream.tell() - _READ_AHEAD) / size
-                yield Line(number, "", f"broken gzip stream, what follows is lost: {fault}", lost)
-                return
+                where, said = f"{shown(path)}:{number}", f"the gzip stream is damaged: {fault}"
+                raise InputError(Problem(where, "", said, "fetch the file again")) from None
             if not raw:
                 return
             if overlong:
@@ -61,7 +59,7 @@ def lines(path: Path) -> Iterator[Line]:
                 yield line
 
 
-def _skip_line(source: BinaryIO | io.BufferedReader, piece: bytes) -> None:
+def _skip_line(source: Source, piece: bytes) -> None:
     """Read on to the end of an overlong line, keeping nothing."""
     while piece and not piece.endswith(b"\n"):
         piece = source.readline(_PIECE)

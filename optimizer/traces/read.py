@@ -29,7 +29,7 @@ def read_trace(path: str | Path, *, format: Format | None = None, max_faulty: fl
     columns, faults = Columns(file.name), Faults(shown(file), max_faulty)
     for line in itertools.chain(first, stream):
         if line.fault:
-            faults.add(line.number, line.fault, line.lost)
+            faults.add(line.number, line.fault)
             continue
         try:
             row = parser.row(line.text)
