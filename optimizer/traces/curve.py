@@ -123,7 +123,9 @@ def default_capacities(unique: int) -> tuple[int, ...]:
 def curve(trace: Trace, capacities: Sequence[int] | None = None, clock: Clock = Clock.START) -> Curve:
     """The reuse of a trace, at the given capacities (blocks). Refuses a trace without blocks or accesses."""
     chains, block_tokens = blocks_of(trace)
-    if chains.accesses == 0:
+    if min(capacities or (1,)) < 1:
+        raise ValueError("a cache holds at least one block")
+    if chains.accesses == 0 or not trace.input.any():
         raise InputError(Problem(
             trace.name, "", "no request of this trace fills a block",
             f"a block is {block_tokens:,} tokens; use smaller blocks or longer prompts",

@@ -72,7 +72,7 @@ def infinite_hits(found: Reuses, requests: int) -> NDArray[np.int64]:
     """Blocks of each request that a cache which forgets nothing would find: the leading run seen before."""
     groups = len(found.request)
     first_new = np.searchsorted(found.request, np.arange(requests), side="right")
-    new = (found.previous == NEVER) | (found.previous == found.request)
+    new = found.previous == NEVER  # a block repeated in front of it was there at the look-up, both times
     np.minimum.at(first_new, found.request[new], np.arange(groups)[new])
     before = np.concatenate(([0], np.cumsum(found.blocks)))
     begin = np.searchsorted(found.request, np.arange(requests), side="left")

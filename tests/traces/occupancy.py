@@ -7,11 +7,11 @@ and one that holds the mean and the margin z*sqrt(V) besides.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from optimizer.physics.capacity import root_margin
 from optimizer.traces import Trace, read_trace
 from optimizer.traces.live import redrawn
 from optimizer.traces.retention import resident
@@ -28,8 +28,10 @@ SEEDS = {60: 8, 240: 4, 720: 2, 3000: 1}
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Blocks held by a retention: mean, and variance if sessions start as a Poisson process; `contexts` is how
-    many sessions hold any, on average."""
+    """Blocks held by a retention: mean, and variance if sessions start as a Poisson process.
+
+    `contexts`: how many sessions hold any, on average.
+    """
 
     mean: float
     variance: float
@@ -41,7 +43,7 @@ class Occupancy:
 
     def with_margin(self, z: float = QUANTILE) -> float:
         """Mean and margin, docs/reuse.md."""
-        return self.mean + z * math.sqrt(self.variance)
+        return self.mean + root_margin(z, self.variance, 1)
 
 
 def occupancy(trace: Trace, keep: float) -> Occupancy:
@@ -92,8 +94,9 @@ def rows(trace: Trace, keep: float, live: int, draws: int) -> np.ndarray:
 def main() -> None:
     """Print the table."""
     trace = read_trace(TRACE)
-    print("| retention | sessions | holding blocks | LRU of the mean | LRU of mean + margin | margin | retention |")
-    print("|--:|--:|--:|--:|--:|--:|--:|")
+    heads = "retention", "sessions", "holding blocks", "LRU of the mean", "LRU of mean + margin", "margin"
+    print("|", " | ".join(heads), "| retention |")
+    print("|--:" * (len(heads) + 1) + "|")
     for keep in RETENTIONS:
         size = occupancy(trace, keep)
         shares = [kept(trace, keep), *lru(trace, size.mean, size.with_margin())]

@@ -16,6 +16,7 @@ from optimizer.traces import read_trace
 from optimizer.traces.curve import Missing, curve, default_capacities
 from optimizer.traces.reuse import accesses_per_block, infinite_token_hits
 from tests.traces.oracles import as_trace
+from tests.traces.synthetic import Request, trace
 
 REFERENCE = Path(__file__).parent / "reference"
 BLOCK_TRACES = (
@@ -91,9 +92,17 @@ def test_lengths_alone_have_no_curve():
     assert not infinite_token_hits(read_trace("azure2023_conv")).any()
 
 
-def test_requests_shorter_than_a_block():
+@pytest.mark.parametrize(
+    "made", [as_trace([[], []]), trace([Request(0.0, 0, blocks=[0])])], ids=["no block", "no token"]
+)
+def test_requests_shorter_than_a_block(made):
     with pytest.raises(InputError, match="fills a block"):
-        curve(as_trace([[], []]))
+        curve(made)
+
+
+def test_a_cache_of_no_block_is_none():
+    with pytest.raises(ValueError, match="at least one block"):
+        curve(as_trace([[0]]), [4, 0])
 
 
 def test_one_request_has_no_rate_and_no_reuse():
