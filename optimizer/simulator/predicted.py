@@ -56,7 +56,7 @@ class Planned:
 def predicted(instance: Instance, layout: Layout, workload: Workload, catalog: Catalog) -> Prediction:
     """The layout's predictions. `instance` was built of this workload and these cards."""
     found: dict[str, list[Planned]] = defaultdict(list)
-    for cls, path in _planned(instance, layout, offer(workload, catalog)):
+    for cls, path in planned(instance, layout, offer(workload, catalog)):
         found[cls].append(path)
     return Prediction(
         classes={cls.id: _of_class(found[cls.id]) for cls in instance.classes},
@@ -93,7 +93,8 @@ def quantile(paths: list[Planned], share: float) -> float:
     return high
 
 
-def _planned(instance: Instance, layout: Layout, offered: Offer) -> list[tuple[str, Planned]]:
+def planned(instance: Instance, layout: Layout, offered: Offer) -> list[tuple[str, Planned]]:
+    """Every path of the layout with its class."""
     pools = {pool.id: pool for pool in instance.pools}
     paths = {(path.stream, path.case, path.location or "", path.pool): path for path in instance.paths}
     tiers = {location.id: location.tier.value for location in instance.locations}

@@ -117,9 +117,8 @@ class _Table:
 
     def _nearest(self, key: Outcome) -> Shares:
         """The bought pool that takes an unplanned outcome in the shortest time."""
-        index = self.bought.pool_index
-        mine = [path for path in self._admissible[key] if path.pool in index]
-        return {index[min(mine, key=self._wall).pool]: 1.0} if mine else {}
+        mine = [path for path in self._admissible[key] if self._runs(path)]
+        return {self.bought.pool_index[min(mine, key=self._wall).pool]: 1.0} if mine else {}
 
     @cached_property
     def _admissible(self) -> dict[Outcome, list[Path]]:
@@ -127,6 +126,13 @@ class _Table:
         for path in self.bought.instance.paths:
             found[path.stream, path.case, path.location or ""].append(path)
         return found
+
+    def _runs(self, path: Path) -> bool:
+        """Whether a path's pool was bought, and attached to the pool of memory that it loads from."""
+        p, place = self.bought.pool_index.get(path.pool), self.bought.location_index.get(path.location or "")
+        if p is None or place is None:
+            return p is not None and path.location is None
+        return self.bought.reads(self.bought.pools[p], self.bought.locations[place])
 
     def _wall(self, path: Path) -> float:
         """Seconds of a path on one rank."""
