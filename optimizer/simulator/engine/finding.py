@@ -70,12 +70,13 @@ def look_up(fixed: Fixed, state: State, request: int) -> int:
     """Find a request's context: found, cached (tokens) and had of the request. Returns the domain that serves
     it, or -1. Local copies are met with the stated affinity."""
     q = state.request[request]
-    q["found"], q["cached"], q["had"] = MISS, 0.0, 0
+    q["found"], q["cached"], q["had"], q["due"] = MISS, 0.0, 0, NONE
     plan = state.session[q["session"]]["plan"]
     if plan == NONE or (fixed.rules[HITS] < 1 and roll(fixed, state) >= fixed.rules[HITS]):
         return NONE
     if q["recorded"] != NONE:
         return chain(fixed, state, request, plan)
+    q["due"] = due(fixed, state, request, plan)
     where, domains, served = state.session[q["session"]]["where"], len(state.cache.domain), NONE
     for i in range(places(fixed, plan)):
         location = location_of(fixed, plan, i)
@@ -87,6 +88,19 @@ def look_up(fixed: Fixed, state: State, request: int) -> int:
             served, q["found"] = domain, location
             q["cached"] = state.session[q["session"]]["tokens"] - state.bucket[q["bucket"]]["unused"]
     return served
+
+
+@compiled
+def due(fixed: Fixed, state: State, request: int, plan: int) -> int:
+    """The location that a drawn context's plan has it at, at the age of this return; -1: it is let go."""
+    s = state.session[state.request[request]["session"]]
+    age = state.request[request]["arrival"] - s["ended"]
+    if age >= s["kept"]:
+        return NONE
+    for k in range(fixed.plan_stage[plan], fixed.plan_stage[plan + 1]):
+        if age < fixed.stage_until[k]:
+            return int(fixed.stage_location[k])
+    return int(fixed.plan_home[plan]) if age < fixed.plan_home_until[plan] else NONE
 
 
 @compiled

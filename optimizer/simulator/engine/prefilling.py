@@ -57,10 +57,12 @@ def arrive(fixed: Fixed, state: State, request: int, now: float) -> None:
     brought = q["cached"]
     start = max(shared, q["cached"] - state.pool[p]["replay"]) if q["found"] >= 0 else shared
     start = min(start, q["total"])
-    q["pool"], q["instance"], q["epoch"] = p, i, state.instance[i]["epoch"]
+    q["pool"], q["prefill_pool"] = p, p
+    q["instance"], q["epoch"] = i, state.instance[i]["epoch"]
     q["wall"] = across(fixed.context, fixed.fresh, fixed.wall[p], start, q["total"] - start)
     q["cached"] = start
     loaded = load(fixed, state, request, domain, brought, now)
+    q["load"] = loaded - now
     wait = max((loaded - now) / state.pool[p]["layers"], loaded - now - q["wall"])
     push(state.heap, now + wait, READY, request, 0)
 

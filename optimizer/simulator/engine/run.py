@@ -211,7 +211,7 @@ def admit_request(state: State, session: int, bucket: int, cls: int, recorded: i
     inside(state, 1, now)
     q = state.request[request]
     q["session"], q["bucket"], q["cls"], q["recorded"] = session, bucket, cls, recorded
-    q["arrival"], q["first_token"], q["done"] = now, np.nan, np.nan
+    q["arrival"], q["first_token"], q["done"], q["due"] = now, np.nan, np.nan, NONE
     return int(request)
 
 

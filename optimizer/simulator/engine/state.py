@@ -61,10 +61,11 @@ SESSION = table(
 )
 REQUEST = table(
     session=i8, bucket=i8, cls=i8, recorded=i8,
-    arrival=f8, first_token=f8, done=f8, wait=f8, wall=f8,
+    arrival=f8, first_token=f8, done=f8, load=f8, wait=f8, wall=f8,
     found=i8, cached=f8, total=f8, tokens=f8, output=f8,
-    pool=i8, instance=i8, epoch=i8, held=f8,
+    pool=i8, prefill_pool=i8, instance=i8, epoch=i8, held=f8,
     kv=f8, memory=f8, flops=f8, steps=f8, next=i8, state=i8,
+    due=i8,  # the location that should have served it by its plan, -1: none
     had=i8,  # bit mask: 1 the stage's copy was there when it came, 2 the home's
 )
 FIRST, MISS = -2, -1  # REQUEST.found: a location, or one of these
@@ -197,7 +198,8 @@ def fixed(
         p.server_domain, domain_instance, p.domain_store,
         routes.route, routes.pool, routes.cum, routes.decode_pool, routes.decode_cum,
         plans.cum, plans.home, plans.home_until, plans.stage, plans.stage_location, plans.stage_until,
-        demand.gap_seconds, demand.gap_kept, demand.scale_factor, demand.dice, demand.first_time, demand.first_bucket,
+        demand.gap_seconds, demand.gap_kept, demand.scale_factor, demand.dice,
+        demand.first_time, demand.first_bucket,
         recorded, replay.node, replay.node_id, replay.node_tokens, rules,
     )
 

@@ -1,0 +1,194 @@
+"""The verdict: which promises held, and where one did not, which resource is to blame."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.instance import Instance, Layout
+from optimizer.physics.queueing import wait_exponent
+from optimizer.simulator.engine.state import ENDED, INSIDE, MISS, NONE, REFUSED
+from optimizer.simulator.observed import Observed, first_tokens, found_names, per_token, rejected
+from optimizer.simulator.predicted import ClassPrediction, Prediction
+from optimizer.simulator.statistics import quantiles
+from optimizer.simulator.types import ClassReplay, Failing, Law, ResourceReplay, Verdict
+from optimizer.simulator.usage import usage
+
+LOST = 0.03
+"""Share of a class's requests that may find their context elsewhere than its plan says, or not at all."""
+REFUSED_SHARE = 0.002
+"""Share of a class's requests that may be turned away."""
+LEAST_WAIT = 0.02  # of the bound's wait: what is less is taken as this, since a short run cannot tell
+
+
+def judge(seen: Observed, instance: Instance, told: Prediction, layout: Layout) -> Verdict:
+    """Compare a run with what the layout promises. `seed`, `outage` and `wall_seconds` are the caller's."""
+    tiers = {location.id: location.tier.value for location in instance.locations}
+    tier_of = tuple(tiers[name] for name in seen.names.locations)
+    resources = usage(seen, instance, told, layout)
+    classes = tuple(
+        of_class(seen, instance, told.classes[cls.id], index, tier_of)
+        for index, cls in enumerate(instance.classes)
+    )
+    failing = [
+        *(f for index, cls in enumerate(classes) for f in of_promises(seen, instance, cls, index)),
+        *(f for index, cls in enumerate(classes) for f in of_hits(seen, cls, index)),
+        *of_wear(resources),
+    ]
+    failing = list({(f.law, f.resource): f for f in reversed(failing)}.values())[::-1]
+    reasons = [f.reason for f in failing]
+    if not seen.conclusive:
+        reasons.append("no steady state: the number of running requests still changes; replay more requests")
+    count = seen.state.count
+    return Verdict(
+        passed=seen.conclusive and not failing,
+        conclusive=seen.conclusive,
+        reasons=tuple(reasons),
+        failing=tuple(failing),
+        classes=classes,
+        resources=resources,
+        waits=waits(seen, instance),
+        arrived=len(seen.requests),
+        served=int(count[ENDED]),
+        rejected=int(count[REFUSED]),
+        in_flight=int(count[INSIDE]),
+        warmup_seconds=seen.start,
+        measured_seconds=seen.end - seen.start,
+        seed=0,
+        outage="",
+        wall_seconds=math.nan,
+    )
+
+
+def of_class(
+    seen: Observed, instance: Instance, told: ClassPrediction, index: int, tier_of: tuple[str, ...]
+) -> ClassReplay:
+    """One class, as predicted and as replayed."""
+    cls, rows = instance.classes[index], seen.of_class(index)
+    found = found_names(rows, tier_of)
+    names = sorted({*told.shares, *found})
+    ttft, tpot = first_tokens(rows), per_token(rows)
+    known, ended = seen.until(rows, "first_token", cls.ttft), seen.until(rows, "done", 0.0)
+    served = ~rejected(rows)
+    return ClassReplay(
+        cls=cls.id,
+        requests=len(rows),
+        rate=len(rows) / (seen.end - seen.start),
+        predicted=told.shares,
+        simulated={name: seen.share(rows, found == name, seen.end) for name in names},
+        ttft_limit=cls.ttft,
+        tpot_limit=cls.tpot,
+        ttft=quantiles(ttft[rows["arrival"] < known]),
+        ttft_predicted_p95=told.ttft_p95,
+        tpot=quantiles(tpot[(rows["arrival"] < ended) & served]),
+        required=cls.attainment,
+        attainment_predicted=told.attainment,
+        attainment=seen.share(rows, ttft <= cls.ttft, known),
+        tpot_attainment=seen.share(rows, (tpot <= cls.tpot * (1 + 1e-9)) & served, ended),
+    )
+
+
+def of_promises(seen: Observed, instance: Instance, cls: ClassReplay, index: int) -> list[Failing]:
+    """First tokens and the pace of the others: surely below what is required, and what made them late."""
+    rows, failing = seen.of_class(index), []
+    if cls.attainment.high < cls.required:
+        law, resource = late_for(seen, rows[first_tokens(rows) > cls.ttft_limit])
+        failing.append(_short(cls, "first tokens in time", cls.attainment.mean, cls.required, law, resource))
+    if cls.tpot_attainment.high < cls.required:
+        law, resource = slow_for(seen, rows[per_token(rows) > cls.tpot_limit])
+        reason = "requests at their pace"
+        failing.append(_short(cls, reason, cls.tpot_attainment.mean, cls.required, law, resource))
+    turned_away = seen.share(rows, rejected(rows), seen.end)
+    if turned_away.low > REFUSED_SHARE:
+        law, resource = slow_for(seen, rows[rejected(rows)])
+        failing.append(_short(cls, "requests served", 1 - turned_away.mean, 1.0, law, resource))
+    return failing
+
+
+def _short(cls: ClassReplay, what: str, have: float, need: float, law: Law, resource: str) -> Failing:
+    reason = f"{cls.cls}: {have:.1%} {what}, required {need:.1%}; {law.value}[{resource}] is short"
+    return Failing(law, resource, reason, have, need)
+
+
+def late_for(seen: Observed, late: NDArray[Any]) -> tuple[Law, str]:
+    """What made most of the late first tokens late: a context that should have been there, a load, or the
+    wait for a rank."""
+    pool = seen.names.pools[_commonest(late["pool"])] if len(late) else seen.names.pools[0]
+    lost = late[(late["found"] == MISS) & (late["due"] != NONE)]
+    loading = late[(late["load"] > late["wait"]) & (late["load"] > late["wall"]) & (late["found"] >= 0)]
+    if len(lost) > len(late) / 2:
+        store = seen.facility.places.location_store[_commonest(lost["due"])]
+        return _capacity(seen.names.stores[store]), seen.names.stores[store]
+    if len(loading) > len(late) / 2:
+        store = seen.facility.places.location_store[_commonest(loading["found"])]
+        return Law.TIER_READ, seen.names.stores[store]
+    return Law.PREFILL_TIME, pool
+
+
+def slow_for(seen: Observed, slow: NDArray[Any]) -> tuple[Law, str]:
+    """What made sequences wait to be decoded: HBM or time, of the pool where most of them are."""
+    pools = seen.state.pool
+    decoding = slow[pools["decodes"][slow["pool"]]] if len(slow) else slow
+    p = _commonest(decoding["pool"]) if len(decoding) else int(np.flatnonzero(pools["decodes"])[0])
+    short_of_time = pools[p]["short_time"] >= pools[p]["short_kv"]
+    return (Law.DECODE_TIME if short_of_time else Law.RUNNING_KV), seen.names.pools[p]
+
+
+def of_hits(seen: Observed, cls: ClassReplay, index: int) -> list[Failing]:
+    """Contexts that were not where their plan has them: surely more than LOST of the class's requests."""
+    rows = seen.of_class(index)
+    failing = []
+    stores = seen.facility.places.location_store
+    for store in range(len(seen.names.stores)):
+        here = (rows["due"] != NONE) & (stores[rows["due"]] == store)
+        astray = here & (rows["found"] != rows["due"]) & (seen.facility.classes.affinity[rows["due"]] >= 1)
+        lost = seen.share(rows, astray, seen.end)
+        if lost.low > LOST:
+            name = seen.names.stores[store]
+            law = _capacity(name)
+            reason = (
+                f"{cls.cls}: {lost.mean:.1%} of requests do not find their context in {name} any more; "
+                f"{law.value}[{name}] is short"
+            )
+            kept = 1 - float(astray.sum()) / max(1, int(here.sum()))
+            failing.append(Failing(law, name, reason, kept, 1.0))
+    return failing
+
+
+def of_wear(resources: tuple[ResourceReplay, ...]) -> list[Failing]:
+    """Drives that would be worn out before their time."""
+    return [
+        Failing(
+            r.law, r.resource,
+            f"{r.resource}: {r.mean:.3g} bytes written a day and drive, {r.capacity:.3g} allowed",
+            r.capacity, r.mean,
+        )
+        for r in resources
+        if r.law is Law.ENDURANCE and r.mean > r.capacity
+    ]  # fmt: skip
+
+
+def waits(seen: Observed, instance: Instance) -> dict[str, float]:
+    """Per prefill pool, the wait that 95% of its requests did not exceed, over that of the queueing bound."""
+    pools = {pool.id: pool for pool in instance.pools}
+    found = {}
+    for p, name in enumerate(seen.names.pools):
+        pool = pools[name]
+        q = seen.requests
+        rows = q[(q["prefill_pool"] == p) & (q["arrival"] >= seen.start) & (q["wall"] > 0)]
+        if not seen.facility.machines.pool_prefills[p] or not len(rows) or not pool.longest_job:
+            continue
+        bound = -math.log(0.05) * pool.longest_job / wait_exponent(pool.design_load)
+        found[name] = max(LEAST_WAIT, float(np.quantile(rows["wait"], 0.95)) / bound)
+    return found
+
+
+def _capacity(store: str) -> Law:
+    return Law.HBM_ROOM if store.startswith("hbm@") else Law.TIER_CAPACITY
+
+
+def _commonest(indices: NDArray[Any]) -> int:
+    return int(np.bincount(indices).argmax())
