@@ -56,6 +56,10 @@ def assumptions(
     for name in workload.hardware.servers:
         found += estimates(name, catalog.server(name), preset)
     found += estimates("facility", catalog.devices.facility, preset)
+    found += [
+        Assumption(f"classes.{name}", f"lengths and gaps of {c.reuse.trace}", c.source, "measured")
+        for name, c in workload.classes.items() if c.reuse.trace
+    ]  # fmt: skip
     asked = workload.economics
     found += [
         Assumption(

@@ -199,3 +199,9 @@ def test_a_workload_without_a_trace_loads_none_of_this() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_the_trace_is_among_the_assumptions(instance: Instance) -> None:
+    (told,) = (a for a in instance.assumptions if a.basis == "measured")
+    assert (told.name, told.value) == ("classes.agents", f"lengths and gaps of {NAME}.jsonl.gz")
+    assert "sha256 fdc0092d" in told.source
