@@ -11,7 +11,7 @@ import typer
 
 import optimizer
 from optimizer.cli import values
-from optimizer.cli.exit_codes import ExitCode, of_result
+from optimizer.cli.exit_codes import ExitCode, of_replay, of_result
 from optimizer.cli.guard import answering_for, complain, guarded, placed, warn
 from optimizer.cli.interrupt import Interrupt
 from optimizer.cli.progress import Progress
@@ -64,6 +64,9 @@ def solve(
         float, typer.Option(parser=values.seconds, metavar="TIME", show_default="60 s", help="Stop after it.")
     ] = 60.0,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, metavar="N", help="Of random choices.")] = 0,
+    simulate: Annotated[
+        bool, typer.Option("--simulate/--no-simulate", help="Replay requests through the layout.")
+    ] = False,
     compare: Annotated[
         bool, typer.Option("--compare/--no-compare", help="Answer other questions beside the layout.")
     ] = True,
@@ -85,7 +88,7 @@ def solve(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find the layout of least total cost, check it exactly, and say why."""
+    """Find the layout of least total cost, check it exactly, replay requests through it, and say why."""
     if dry_run and out is not None:
         raise typer.BadParameter("a dry run has no result to write", param_hint="'--out'")
     with guarded():
@@ -107,8 +110,8 @@ def solve(
             placed(loaded), answering_for(own), Interrupt() as interrupt, Progress(quiet=as_json) as progress
         ):
             result = plan(
-                loaded, catalog, options, compare=compare, compare_seconds=compare_time, progress=progress,
-                interrupt=interrupt,
+                loaded, catalog, options, simulate=simulate, compare=compare, compare_seconds=compare_time,
+                progress=progress, interrupt=interrupt,
             )
         warn(result.warnings)
         try:
@@ -249,6 +252,48 @@ def devices(
             typer.echo(json.dumps(room.devices_json(stated), indent=2))
         else:
             show(room.device_page(kind, name, stated), sys.stdout)
+
+
+@main.command(short_help="Replay requests through a result's layout.")
+def simulate(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result.json, or the folder with it.")],
+    traces: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trace", metavar="[CLASS=]FILE",
+            help="Recorded requests in place of drawn ones, at the class's rate; repeatable.",
+        ),
+    ] = None,
+    requests: Annotated[
+        int | None,
+        typer.Option(min=100, max=100_000_000, metavar="N", show_default="as many as it takes",
+                     help="About so many requests."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, metavar="N", help="Of what is drawn.")] = 0,
+    fail: Annotated[
+        str | None,
+        typer.Option(metavar="SERVER@TIME", help='A server that fails, such as "HGX-B300-8@600 s".'),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Replay requests through the layout of a result: predicted beside seen, and the verdict."""
+    with guarded():
+        from optimizer.catalog import load_catalog
+        from optimizer.design.simulate import Recorded, simulated
+        from optimizer.report.console import show
+        from optimizer.report.files import read_result
+        from optimizer.report.simulated import simulated_page
+
+        asked = read_result(result)
+        named = [Recorded(*values.of_class(text)) for text in traces or []]
+        found = simulated(
+            asked, load_catalog(), str(result), traces=named, requests=requests, seed=seed, outage=fail
+        )
+        if as_json:
+            typer.echo(found.model_dump_json(by_alias=True, indent=2))
+        else:
+            show(simulated_page(found), sys.stdout)
+        raise typer.Exit(of_replay(found.replay))
 
 
 @main.command(short_help="Why a result is as it is.")

@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from optimizer.design.replay import ReplayOut
     from optimizer.design.result import Result
 
 
@@ -17,8 +18,8 @@ class ExitCode(IntEnum):
     USAGE = 2  # a command line that is none
     BAD_INPUT = 3  # a file, name or value that cannot be planned with
     INFEASIBLE = 4  # demands that no allowed layout meets
-    LIMIT = 5  # stopped at a limit; the layout, if one was found, comes with its gap
-    REJECTED = 6  # the exact check rejected the layout
+    LIMIT = 5  # stopped at a limit: a layout, if found, comes with its gap; a replay had no steady state
+    REJECTED = 6  # the exact check or the replay rejected the layout
     INTERRUPTED = 130  # Ctrl-C; the best layout so far, if there is one, was returned
 
 
@@ -29,7 +30,17 @@ _OF_STATUS = {
 
 
 def of_result(result: Result) -> ExitCode:
-    """The code of a solve. A rejected layout is never a success, however its search ended."""
-    if result.status != "interrupted" and result.checks.exact is not None and not result.checks.exact.passed:
+    """The code of a solve. A rejected layout is never a success, however its search ended. A replay that was
+    inconclusive rejects nothing: the page says so, the code is the search's."""
+    checks = result.checks
+    rejected = checks.exact is not None and not checks.exact.passed
+    unverified = checks.replay is not None and checks.replay.state == "failed"
+    if result.status != "interrupted" and (rejected or unverified):
         return ExitCode.REJECTED
     return _OF_STATUS[result.status]
+
+
+def of_replay(replay: ReplayOut) -> ExitCode:
+    """The code of a replay by itself. One without a steady state stopped at its limit of requests."""
+    codes = {"passed": ExitCode.OK, "failed": ExitCode.REJECTED, "inconclusive": ExitCode.LIMIT}
+    return codes[replay.state]

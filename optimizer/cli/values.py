@@ -79,6 +79,14 @@ def class_name(text: str) -> str:
     return text
 
 
+def of_class(text: str) -> tuple[str, str]:
+    """`[CLASS=]FILE`: the class ("" where none is named) and the file. A path may hold a `=` behind a `/`."""
+    cls, equals, file = text.partition("=")
+    if not equals or "/" in cls:
+        return "", text
+    return cls.strip(), file
+
+
 def solver_option(text: str) -> tuple[str, bool | int | float | str]:
     """`NAME=VALUE` of an option of the solver: a value is a flag, a number, or else a word."""
     name, equals, value = text.partition("=")

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 
 from optimizer.catalog import Catalog
-from optimizer.design.basis import Basis, operation_digest
+from optimizer.design.basis import Basis, Tightened, operation_digest
 from optimizer.design.comparisons.compare import beside
 from optimizer.design.conflicts import room_to_give
 from optimizer.design.explain import bindings
@@ -27,6 +27,7 @@ from optimizer.design.rounds import Candidate
 from optimizer.design.search import Clock, Interrupt, Progress
 from optimizer.design.tokens import RULE
 from optimizer.design.warnings import warnings
+from optimizer.design.witness import Witnessed, witnessed
 from optimizer.formulation import write
 from optimizer.instance import Instance, Tier
 from optimizer.instance.build import build
@@ -46,14 +47,16 @@ def plan(
     catalog: Catalog,
     options: SolveOptions,
     *,
+    simulate: bool = False,
     compare: bool = False,
     compare_seconds: float | None = None,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> Result:
-    """Solve a workload: rounds of search, exact check, reasons.
+    """Solve a workload: rounds of search, exact check, replay, reasons.
 
-    `compare` puts other questions beside a layout, which takes as much time again or `compare_seconds`.
+    `simulate` replays the layout, and solves again where promises break (`verified.py`). `compare` puts
+    other questions beside a layout, which takes as much time again or `compare_seconds`.
 
     Raises InputError for input that cannot be planned with. A demand that cannot be met is a Result with
     status infeasible and every conflict as have / need / smallest fix.
@@ -68,11 +71,17 @@ def plan(
     best = searched.best
     if best is None:
         return _without_layout(loaded, catalog, options, clock, searched)
-    result = _with_layout(loaded, options, clock, instance, best, searched.rounds)
+    told = Witnessed(best)
+    if simulate:
+        told = witnessed(
+            instance, loaded, catalog, best, options, clock, progress=progress, interrupt=interrupt
+        )
+        best = told.best
+    result = _with_layout(loaded, options, clock, instance, told, searched.rounds)
     if not compare or not best.certificate.passed:
         return result
     comparisons = beside(
-        loaded.workload, catalog, options, best, bought_tiers(best),
+        loaded.workload, catalog, options, best, bought_tiers(best), by=told.by,
         seconds=compare_seconds, progress=progress, interrupt=interrupt,
     )  # fmt: skip
     return result.model_copy(update={"comparisons": comparisons})
@@ -133,9 +142,10 @@ def _with_layout(
     options: SolveOptions,
     clock: Clock,
     base: Instance,
-    best: Candidate,
+    told: Witnessed,
     rounds: list[Round],
 ) -> Result:
+    best = told.best
     cost, bound = best.layout.objective_usd, min(best.outcome.bound, best.layout.objective_usd)
     certificate = best.certificate
     return _result(
@@ -143,6 +153,7 @@ def _with_layout(
         options,
         clock,
         status=best.outcome.status.name.lower(),
+        seconds=clock.elapsed - told.seconds,
         instance=best.model.instance,
         objective=cost,
         bound=bound,
@@ -154,26 +165,35 @@ def _with_layout(
                 worst_relative_excess=certificate.worst,
                 recomputed_usd=certificate.recomputed_usd,
                 violations=tuple(str(v) for v in certificate.violations),
-            )
+            ),
+            replay=told.replay,
+            replay_ended=told.ended,
         ),
+        rejected=told.rejected,
+        stress=told.stress,
         layout=layout_out(best.model, best.layout),
         costs=costs_out(best.model, best.layout),
         per_million_tokens=tokens_out(best.model, best.layout),
         binding=bindings(best.model, best.compiled, best.priced, best.relaxed, certificate),
         notes=(*_tier_notes(best), *best.outcome.notes, *best.priced.notes),
-        rounds=rounds,
+        rounds=(*rounds, *told.rounds),
         size=_size(best.compiled),
-        basis=_basis(loaded, base, best),
+        basis=_basis(loaded, base, told),
     )
 
 
-def _basis(loaded: Loaded, base: Instance, best: Candidate) -> Basis:
+def _basis(loaded: Loaded, base: Instance, told: Witnessed) -> Basis:
     """What a layout rests on; `base` is the problem before touching points moved and replays tightened it."""
-    solved = best.model.instance
+    solved = told.best.model.instance
     return Basis(
         workload=loaded.document.data,
         place=str(loaded.document.path),
-        layout=best.layout,
+        layout=told.best.layout,
+        tightened=tuple(
+            Tightened(law=law.value, resource=resource, factor=factor)
+            for (law, resource), factor in told.by.factors.items()
+        ),
+        waits=dict(told.by.waits),
         store_slopes={s.id: s.slope for s in solved.stores if s.slope},
         pool_slopes={p.id: p.slope for p in solved.pools if p.slope},
         operation_sha256=operation_digest(base),
@@ -223,6 +243,7 @@ def _result(
     objective: float | None = None,
     bound: float | None = None,
     gap: float | None = None,
+    seconds: float | None = None,
     **parts: object,
 ) -> Result:
     empty: dict[str, object] = {
@@ -248,7 +269,7 @@ def _result(
             "objective_usd": objective,
             "bound_usd": bound if bound is not None and abs(bound) < 1e300 else None,
             "gap": gap,
-            "seconds": clock.elapsed,
+            "seconds": clock.elapsed if seconds is None else seconds,
             "classes": tuple(
                 ClassOut(
                     cls=c.id,

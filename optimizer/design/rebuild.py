@@ -47,19 +47,19 @@ def rebuilt(result: Result, catalog: Catalog, name: str) -> Rebuilt:
     """
     basis = _basis(result, name)
     asked = loaded(Document(basis.workload, Path(basis.place), f"{name}: workload", {}))
-    if asked.digest != result.input_sha256:
-        raise _refuse(name, f"its workload is read otherwise today ({_versions(result)})")
+    otherwise = () if asked.digest == result.input_sha256 else ("its workload is read otherwise today",)
     instance = build(asked.workload, catalog)
     by = Tightening({(Law(t.law), t.resource): t.factor for t in basis.tightened}, basis.waits)
     solved = tightened(instance, by).with_slopes(basis.store_slopes, basis.pool_slopes)
     if solved.digest() == result.instance_sha256:
-        return Rebuilt(asked, instance, solved, basis.layout, ())
+        return Rebuilt(asked, instance, solved, basis.layout, otherwise)
     changed = list(_changed(result, instance))
     if operation_digest(instance) != basis.operation_sha256:
-        what = _told(changed) or "no card that the result lists; the program reckons otherwise"
+        what = _told([*otherwise, *changed]) or "no card that the result lists: the program reckons otherwise"
         raise _refuse(name, f"it was planned with other figures ({_versions(result)}): {what}")
     what = _told(changed) or "prices"
-    return Rebuilt(asked, instance, solved, basis.layout, (f"only money has changed since: {what}",))
+    money = f"only money has changed since: {what}"
+    return Rebuilt(asked, instance, solved, basis.layout, (*otherwise, money))
 
 
 def _basis(result: Result, name: str) -> Basis:

@@ -8,12 +8,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import Field
+
 from optimizer.design.basis import Tightened
+from optimizer.design.comparisons.result import Machines
 from optimizer.units import Strict
 
 if TYPE_CHECKING:
     from optimizer.simulator.types import ClassReplay, Interval, Quantiles, ResourceReplay, Verdict
 
+SCHEMA = "tierplan-replay/1"
 State = Literal["passed", "failed", "inconclusive"]
 
 
@@ -101,13 +105,57 @@ class Rejected(Strict):
     """A layout that the replay rejected on the way: what it costs, why, and what was asked for more since."""
 
     objective_usd: float
-    machines: str
+    machines: tuple[Machines, ...]
     reasons: tuple[str, ...]
     failing: tuple[Failure, ...]
     attainment: dict[str, Span]
     tightened: tuple[Tightened, ...]
     waits: dict[str, float]
     seconds: float
+
+
+class StressCase(Strict):
+    """The layout under one thing that is off, its hardware as it is.
+
+    `factor` is what speeds, hits or rates are multiplied by, 1 for an outage. The worst class is the one with
+    the least share in time for what is required, of its first token or of its pace. `steady` is False where
+    the backlog grows: the longer it lasts the worse it gets. `usd_per_mtok` is the whole cost per million
+    output tokens whose request was served in time (None: there are none).
+    """
+
+    case: Literal["as planned", "throughput", "hits", "demand", "one node down", "hits collapse for a day"]
+    factor: float
+    worst_class: str
+    attainment: Span
+    required: float
+    hit_share: float
+    usd_per_mtok: float | None
+    steady: bool
+    outage: str
+    seconds: float
+
+
+class Stress(Strict):
+    """The cases that were replayed, with so many requests each, in so many seconds; by name those left out
+    for want of time."""
+
+    cases: tuple[StressCase, ...]
+    requests: int
+    seconds: float
+    not_done: tuple[str, ...]
+
+
+class Simulated(Strict):
+    """A layout replayed by itself (`tierplan simulate --json`). `traces` are the files of recorded requests
+    by class, "" for all classes; `remarks` what to know of the result it was read from."""
+
+    schema_: str = Field(default=SCHEMA, alias="schema")
+    name: str
+    input_sha256: str
+    instance_sha256: str
+    traces: dict[str, str]
+    remarks: tuple[str, ...]
+    replay: ReplayOut
 
 
 def state_of(verdict: Verdict) -> State:

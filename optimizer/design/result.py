@@ -12,6 +12,7 @@ from pydantic import Field
 
 from optimizer.design.basis import Basis
 from optimizer.design.comparisons.result import Comparisons
+from optimizer.design.replay import Rejected, ReplayOut, Stress
 from optimizer.units import Strict
 
 SCHEMA = "tierplan-result/1"
@@ -28,9 +29,12 @@ class ExactCheck(Strict):
 
 
 class Checks(Strict):
-    """The witnesses that judged the layout."""
+    """The witnesses that judged the layout. `replay` is None where none was made; `replay_ended` says why the
+    problem was not solved again, where a replay rejected the layout."""
 
     exact: ExactCheck | None
+    replay: ReplayOut | None = None
+    replay_ended: str = ""
 
 
 class Servers(Strict):
@@ -219,7 +223,8 @@ class Size(Strict):
 
 class Result(Strict):
     """The answer to one planning question. `comparisons` is None where none was asked for, `basis` where
-    there is no layout (and in results of earlier versions)."""
+    there is no layout (and in results of earlier versions), `stress` where nothing was replayed. `rejected`
+    are the layouts that a replay refused before this one."""
 
     schema_: str = Field(default=SCHEMA, alias="schema")
     name: str
@@ -248,4 +253,6 @@ class Result(Strict):
     input_sha256: str
     instance_sha256: str
     comparisons: Comparisons | None = None
+    rejected: tuple[Rejected, ...] = ()
+    stress: Stress | None = None
     basis: Basis | None = None

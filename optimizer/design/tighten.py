@@ -44,6 +44,8 @@ def harder(
 ) -> Tightening:
     """What is asked for after one more replay: factors multiply, waits are those seen last.
 
+    What fails again although more was asked for is asked for twice as much more.
+
     A pool that is blamed for prefill and waits longer than was reckoned gets its wait; one that waits no
     longer gets more room. Waits of other pools that are shorter than the bound are believed half way (in
     logarithms), since another layout may load them more: they allow more, and a replay judges what comes of
@@ -60,17 +62,20 @@ def harder(
                 believed[failure.resource] = wait
                 continue
         key = (failure.law, failure.resource)
-        factors[key] = factors.get(key, 1.0) * _factor(failure)
+        factors[key] = factors.get(key, 1.0) * _factor(failure, again=key in before.factors)
     for pool, wait in seen.items():
         if pool not in blamed and math.isfinite(wait) and wait > 0:
             believed[pool] = wait if wait > 1 else math.sqrt(wait)
     return Tightening(factors, believed)
 
 
-def _factor(failure: Failing) -> float:
-    """need / have, within what one round may ask for; the most where nothing is there or nobody knows."""
+def _factor(failure: Failing, *, again: bool) -> float:
+    """need / have, twice the excess where that was not enough before, within what one round may ask for; the
+    most where nothing is there or nobody knows."""
     asked = failure.need / failure.have if failure.have > 0 else MOST
-    return min(MOST, max(LEAST, asked)) if math.isfinite(asked) else MOST
+    if not math.isfinite(asked):
+        return MOST
+    return min(MOST, 1 + (max(LEAST, asked) - 1) * (2 if again else 1))
 
 
 def tightened(instance: Instance, by: Tightening) -> Instance:

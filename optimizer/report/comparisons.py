@@ -148,13 +148,14 @@ def _layouts(found: Comparisons) -> Iterator[str]:
     for question in _questions(found):
         if question.machines and question.status != "same":
             options = ", ".join(f"{model} {option}" for model, option in question.options.items())
-            yield f"{name(question)}: {_bought(question.machines)}; {options}"
+            yield f"{name(question)}: {bought(question.machines)}; {options}"
         yield from (f"{name(question)}: {reason}" for reason in question.reasons[1:])
         if question is not found.baseline:
             yield from (f"{name(question)}: {note}" for note in question.notes)
 
 
-def _bought(machines: Sequence[Machines]) -> str:
+def bought(machines: Sequence[Machines]) -> str:
+    """`8 HGX-B300-8 of 2.05 TB, 1 XC50256-POOL`."""
     sizes = (f" of {words.size(m.dram_bytes)}" if m.dram_bytes else "" for m in machines)
     return ", ".join(f"{m.count:,} {m.name}{size}" for m, size in zip(machines, sizes, strict=True))
 

@@ -16,6 +16,7 @@ from optimizer.report.infeasible import conflicts
 from optimizer.report.memory import contexts, requests, tiers
 from optimizer.report.purchase import models, purchases
 from optimizer.report.reasons import assumptions, costs, remarks, tokens, why
+from optimizer.report.replay import replayed
 from optimizer.report.verdict import verdict
 
 WIDTH = 110  # columns where nobody says how many there are
@@ -28,7 +29,8 @@ def page(result: Result) -> RenderableType:
     if (layout := result.layout) is not None:
         parts += [
             purchases(result, layout), models(layout), tiers(result, layout), contexts(layout),
-            requests(result, layout), why(result), costs(result), tokens(result), beside(result),
+            requests(result, layout), replayed(result), why(result), costs(result), tokens(result),
+            beside(result),
         ]
     elif result.infeasible:
         parts.append(conflicts(result))
@@ -40,7 +42,9 @@ def reasons(result: Result) -> RenderableType:
     """Why alone, in full: every limit with its price, the costs, the tokens, every assumption."""
     parts: list[RenderableType | None] = [verdict(result)]
     if result.layout is not None:
-        parts += [why(result, None), costs(result), tokens(result), beside_in_full(result)]
+        parts += [
+            replayed(result, None), why(result, None), costs(result), tokens(result), beside_in_full(result),
+        ]
     elif result.infeasible:
         parts.append(conflicts(result))
     parts += [remarks(result), assumptions(result, None), _footer(result)]

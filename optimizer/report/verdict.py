@@ -11,6 +11,7 @@ from rich.text import Text
 from optimizer.design.result import LayoutOut, PoolOut, Result
 from optimizer.report import words
 from optimizer.report.blocks import facts
+from optimizer.report.replay import in_short
 
 _ENDED = {
     "optimal": "proven optimal", "within_gap": "within the gap asked for", "limit": "stopped at the limit",
@@ -24,7 +25,7 @@ def verdict(result: Result) -> RenderableType:
     if result.layout is None:
         return Group(Text(f"{result.name}: no layout", style="bold"), facts(_without(result)))
     bought = Text(f"{result.name}: {machines(result.layout)}", style="bold")
-    trust = facts([*_cost(result), ("proof", _proof(result)), *_checked(result)])
+    trust = facts([*_cost(result), ("proof", _proof(result)), *_checked(result), *in_short(result)])
     return Group(bought, facts(_models(result.layout)), Text(""), trust)
 
 

@@ -103,9 +103,17 @@ def test_cards_that_changed_how_a_layout_runs_are_refused_by_name(again):
     assert "B300-SXM" in str(caught.value)
 
 
-def test_a_workload_that_is_read_otherwise_is_refused(again):
+def test_a_workload_that_is_read_otherwise_is_told_and_does_no_harm_where_the_problem_is_the_same(again):
     other = again.model_copy(update={"input_sha256": "0" * 64})
-    with pytest.raises(InputError, match="its workload is read otherwise today"):
+    assert rebuilt(other, CATALOG, "desk").remarks == ("its workload is read otherwise today",)
+    with pytest.raises(InputError, match=r"planned with other figures .*its workload is read otherwise today"):
+        rebuilt(other, recard(CATALOG, nic=0.9), "desk")
+
+
+def test_another_workload_inside_is_refused(again):
+    workload = {**again.basis.workload, "headroom": "20%"}
+    other = again.model_copy(update={"basis": again.basis.model_copy(update={"workload": workload})})
+    with pytest.raises(InputError, match=r"planned with other figures .*headroom was 10%"):
         rebuilt(other, CATALOG, "desk")
 
 

@@ -137,7 +137,8 @@ def test_one_round_asks_for_a_bounded_step(have, need, factor):
 def test_rounds_add_up():
     first = harder(Tightening(), [failing(Law.TIER_READ, "s", 1.0, 1.5)])
     second = harder(first, [failing(Law.TIER_READ, "s", 1.0, 1.2), failing(Law.TIER_WRITE, "s")])
-    assert second.factors[Law.TIER_READ, "s"] == pytest.approx(1.8)
+    assert second.factors[Law.TIER_READ, "s"] == pytest.approx(1.5 * 1.4)  # twice the 20% that are missing
+    assert second.factors[Law.TIER_WRITE, "s"] == pytest.approx(1.2)
     store = "dram@HGX-B300-8"
     by = Tightening({(Law.TIER_READ, store): 1.8})
     before = next(s for s in tiny().stores if s.id == store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optimizer.design.result import Result
+from tests.report import seen
 from tests.report.beside import comparisons
 
 YEAR = 365 * 86400.0
@@ -135,7 +136,7 @@ def made(**changes: Any) -> Result:
         "checks": {"exact": {
             "passed": True, "rows_checked": 1234, "worst_relative_excess": 2.5e-16,
             "recomputed_usd": 4_874_849.0, "violations": [],
-        }},
+        }, "replay": seen.replay()},
         "layout": layout(),
         "costs": [
             {"component": "accelerator servers", "usd": 3_100_000.0, "usd_per_month": 51_666.67},
@@ -174,7 +175,7 @@ def made(**changes: Any) -> Result:
         },
         "versions": {"tierplan": "0.1.0"}, "options": {"gap": 0.01, "time_limit": 60, "threads": 2},
         "seed": 7, "input_sha256": "60e169b0ae29" + "0" * 52, "instance_sha256": "1" * 64,
-        "comparisons": comparisons(),
+        "comparisons": comparisons(), "rejected": [seen.rejected()], "stress": seen.stress(),
     }
     return Result.model_validate({**content, **changes})
 
@@ -187,6 +188,13 @@ def rejected() -> Result:
     }})
 
 
+def unverified() -> Result:
+    """The best layout of several that a replay refused."""
+    checks = {**made().checks.model_dump(), "replay": seen.broken(),
+              "replay_ended": "solved again 5 times, as often as it is tried"}
+    return made(checks=checks)
+
+
 def bare() -> Result:
     """Contexts in HBM alone: no memory below it pays."""
     plain = layout()
@@ -197,7 +205,10 @@ def bare() -> Result:
         "flows": [flow("chat", "miss", "", 30.0, 27.0)],
     }
     note = "no tier below HBM pays: keeping contexts in HBM or recomputing them is cheaper"
-    return made(layout=plain, notes=[note], binding=[], comparisons=None)
+    checks = {"exact": made().checks.exact.model_dump()}
+    return made(
+        layout=plain, notes=[note], binding=[], comparisons=None, checks=checks, rejected=[], stress=None
+    )
 
 
 def without(status: str, **changes: Any) -> Result:
@@ -205,7 +216,7 @@ def without(status: str, **changes: Any) -> Result:
     none: dict[str, Any] = {
         "status": status, "objective_usd": None, "bound_usd": None, "gap": None, "layout": None, "costs": [],
         "checks": {"exact": None}, "per_million_tokens": [], "binding": [], "notes": [], "warnings": [],
-        "assumptions": [], "comparisons": None,
+        "assumptions": [], "comparisons": None, "rejected": [], "stress": None,
     }
     return made(**{**none, **changes})
 

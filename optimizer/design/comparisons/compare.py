@@ -20,6 +20,7 @@ from optimizer.design.conflicts import conflicts, room_to_give
 from optimizer.design.result import Shortfall
 from optimizer.design.rounds import Candidate
 from optimizer.design.search import Clock, Interrupt, Progress
+from optimizer.design.tighten import Tightening, tightened
 from optimizer.errors import InputError, SolverFailure
 from optimizer.instance import Instance, Tier
 from optimizer.instance.build import build
@@ -39,6 +40,7 @@ class _Watch:
     """What every search is given besides its question."""
 
     answer: Answer
+    by: Tightening
     options: SolveOptions
     progress: Progress | None
     interrupt: Interrupt | None
@@ -55,17 +57,19 @@ def beside(
     best: Candidate,
     bought: set[Tier],
     *,
+    by: Tightening | None = None,
     seconds: float | None = None,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> Comparisons:
-    """Make every comparison with a layout; `bought` are the tiers that money was spent on.
+    """Make every comparison with a layout; `bought` are the tiers that money was spent on, `by` what replays
+    asked for: the other questions are asked at the same coefficients. What they find is not replayed.
 
     `seconds` is the budget of all searches together: without one, as much again as the answer was given.
     """
     clock = Clock.start(options.time_limit if seconds is None else seconds)
     wanted = replace(options, gap=max(options.gap, GAP))
-    watch = _Watch(Answer(best), wanted, progress, interrupt)
+    watch = _Watch(Answer(best), by or Tightening(), wanted, progress, interrupt)
     of = _all(list(questions(workload, catalog, best, bought)), watch, clock)
     return Comparisons(
         budget_s=clock.limit,
@@ -120,7 +124,7 @@ def _searched(question: Question, watch: _Watch, clock: Clock) -> Neighbour:
     """Build the changed question and search for its best layout."""
     change = question.change()
     try:
-        instance = build(change.workload, change.catalog)
+        instance = tightened(build(change.workload, change.catalog), watch.by)
     except InputError as error:
         return unsearched(question, "infeasible", *_said(error), notes=change.notes)
     try:

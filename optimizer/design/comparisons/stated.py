@@ -65,7 +65,7 @@ def _priced(
 ) -> Neighbour:
     usd = best.layout.objective_usd
     bound = min(bound, usd)
-    machines = _machines(best)
+    machines = bought(best)
     named = {m.name for m in machines} | {*best.model.instance.models}
     return Neighbour(
         change=question.name,
@@ -88,7 +88,7 @@ def _least(question: Question, answer: Answer, bound: float) -> float:
     return max(0.0, least) if question.restricts else least
 
 
-def _machines(best: Candidate) -> tuple[Machines, ...]:
+def bought(best: Candidate) -> tuple[Machines, ...]:
     """What is bought, by kind."""
     builds = ((best.model.tables.builds[row.build], row.count) for row in best.layout.servers)
     servers = [Machines(name=b.server, count=count, dram_bytes=b.dram_bytes) for b, count in builds]

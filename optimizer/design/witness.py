@@ -1,0 +1,107 @@
+"""The replay as a witness of a layout: the loop that asks for more, and the table of bad times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from optimizer.catalog import Catalog
+from optimizer.design.replay import Rejected, ReplayOut, Stress, replay_out
+from optimizer.design.result import Round
+from optimizer.design.rounds import Candidate
+from optimizer.design.search import Clock, Interrupt, Progress
+from optimizer.design.tighten import Tightening
+from optimizer.design.verified import verified
+from optimizer.instance import Instance, Layout
+from optimizer.simulator.predicted import predicted
+from optimizer.simulator.types import Verdict
+from optimizer.solver import SolveOptions
+from optimizer.workload import Loaded, Workload
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """The layout to return, the coefficients it was found at, and everything that replays said.
+
+    `replay` is None where none was made (and the layout then is the one that was given), `ended` says why
+    there were no more rounds, where the layout did not pass; `seconds` went to replays, not to search.
+    """
+
+    best: Candidate
+    by: Tightening = field(default_factory=Tightening)
+    replay: ReplayOut | None = None
+    rejected: tuple[Rejected, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    ended: str = ""
+    stress: Stress | None = None
+    seconds: float = 0.0
+
+
+def witnessed(
+    instance: Instance,
+    loaded: Loaded,
+    catalog: Catalog,
+    best: Candidate,
+    options: SolveOptions,
+    clock: Clock,
+    *,
+    progress: Progress | None = None,
+    interrupt: Interrupt | None = None,
+) -> Witnessed:
+    """Replay a layout that passed the exact check, repair it where it fails, and replay it in bad times.
+
+    `instance` is the problem as built: layouts are replayed at its coefficients, whatever they were found at.
+    """
+    from optimizer import simulator
+    from optimizer.design.stress import Case, stress
+
+    if not best.certificate.passed or (interrupt is not None and interrupt()):
+        return Witnessed(best)
+
+    spent: list[float] = []
+
+    def replayed(layout: Layout) -> Verdict:
+        with taken(spent):
+            return simulator.simulate(instance, layout, loaded.workload, catalog, seed=options.seed)
+
+    def stressed(case: Case, requests: int) -> Verdict:
+        return simulator.simulate(
+            instance, found.judged.best.layout, loaded.workload, catalog, requests=requests,
+            seed=options.seed, outage=case.outage, disturbance=case.disturbance,
+        )  # fmt: skip
+
+    found = verified(instance, best, replayed, options, clock, progress=progress, interrupt=interrupt)
+    layout, verdict = found.judged.best.layout, found.judged.verdict
+    table = stress(instance, layout, stressed, interrupt=interrupt)
+    return Witnessed(
+        best=found.judged.best,
+        by=found.judged.by,
+        replay=replay_out(
+            verdict, ttft_with_waits(instance, layout, loaded.workload, catalog, verdict.waits)
+        ),
+        rejected=found.rejected,
+        rounds=found.rounds,
+        ended=found.ended,
+        stress=table,
+        seconds=sum(spent) + table.seconds,
+    )
+
+
+def ttft_with_waits(
+    instance: Instance, layout: Layout, workload: Workload, catalog: Catalog, waits: Mapping[str, float]
+) -> dict[str, float]:
+    """The predicted p95 TTFT of each class (seconds) once waits that were seen stand for the bound's: f times
+    the wait is the wait of a lane whose longest job is f times as long."""
+    pools = tuple(replace(p, longest_job=p.longest_job * waits.get(p.id, 1.0)) for p in instance.pools)
+    told = predicted(replace(instance, pools=pools), layout, workload, catalog)
+    return {cls: prediction.ttft_p95 for cls, prediction in told.classes.items()}
+
+
+@contextmanager
+def taken(spent: list[float]) -> Iterator[None]:
+    """Adds the seconds that what stands inside takes."""
+    began = time.monotonic()
+    yield
+    spent.append(time.monotonic() - began)
