@@ -22,7 +22,7 @@ REMARKS = "_remarks"
 """Key of a trace's header under which reading says what it had to assume or put right."""
 LONGEST_SPAN = 20 * 365 * 86400.0
 """Seconds from the first request to the last: a longer trace has its time in another unit."""
-_CHUNK = 2**20  # blocks, or runs, whose ids are made dense at once
+_CHUNK = 2**18  # blocks, or runs, whose ids are made dense at once
 _SELDOM: dict[str, tuple[str, Any]] = {
     "session": ("q", -1), "sub": ("b", 0), "api": ("d", math.nan), "think": ("d", math.nan),
 }
@@ -65,16 +65,19 @@ class Columns:
         self._input.append(row.input)
         self._output.append(row.output)
         if row.runs is not None:
-            first, count = row.runs
-            self._first.frombytes(first.tobytes())
-            self._count.frombytes(count.tobytes())
-            blocks = int(count.sum())
-            self._accesses += blocks
-            self._pending += blocks
-        self._start.append(len(self._first))
+            self._add_chain(*row.runs)
         if len(self) > MOST_REQUESTS or self._accesses > MOST_ACCESSES:
             most = f"more than {MOST_REQUESTS:,} requests or {MOST_ACCESSES:,} block accesses"
             raise InputError(Problem(self._name, "", most, "split it"))
+
+    def _add_chain(self, first: Ids, count: Ids) -> None:
+        """The blocks of one more request. A file has a chain for every request, or for none."""
+        self._first.frombytes(first.tobytes())
+        self._count.frombytes(count.tobytes())
+        self._start.append(len(self._first))
+        blocks = int(count.sum())
+        self._accesses += blocks
+        self._pending += blocks
         if self._pending > _CHUNK or len(self._first) - self._start[self._dense] > _CHUNK:
             self._make_dense()
 
@@ -100,7 +103,7 @@ class Columns:
             self._first.frombytes(ids[at].tobytes())
             self._count.frombytes(np.diff(at, append=len(ids)).tobytes())
             self._start.frombytes((np.searchsorted(at, owners) + begin).tobytes())
-        self._dense, self._pending = len(self), 0
+        self._dense, self._pending = len(self._start) - 1, 0
 
     def trace(
         self, header: Mapping[str, Any], block_tokens: int | None, faulty: int, faults: tuple[Fault, ...]
@@ -121,7 +124,7 @@ class Columns:
                 np.frombuffer(column, np.int64) for column in (self._start, self._first, self._count)
             )
             chains = Chains(start, first, count, self._labels.unique)
-        late = int(np.count_nonzero(np.diff(columns["time"]) < 0))
+        late = int(np.count_nonzero(columns["time"][1:] < columns["time"][:-1]))
         if late:
             order = np.argsort(columns["time"], kind="stable")
             columns = {name: column[order] for name, column in columns.items()}

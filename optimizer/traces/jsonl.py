@@ -53,6 +53,7 @@ class Project:
     def __init__(self) -> None:
         self.header: Mapping[str, Any] = {}
         self.block_tokens: int | None = None
+        self._begun = False
 
     def row(self, text: str) -> Row | None:
         """A request; None for the header."""
@@ -62,17 +63,19 @@ class Project:
             return None
         refuse_unknown(record, self.known)
         session, sub, api, think = (record.get(key) for key in ("s", "sub", "api", "think"))
-        return Row(
+        row = Row(
             amount(get(record, "t"), "t"), whole(get(record, "in"), "in"), whole(get(record, "out"), "out"),
             None if session is None else whole(session, "s", MOST_SESSION),
             sub if sub is None or type(sub) is bool else bool(whole(sub, "sub", 1)),
             None if api is None else amount(api, "api"), None if think is None else amount(think, "think"),
             self._runs(record),
         )
+        self._begun = True
+        return row
 
     def _take_header(self, header: Any) -> None:
-        if self.header:
-            raise BadLine("a second header")
+        if self.header or self._begun:
+            raise BadLine("a second header" if self.header else "a header behind requests")
         if type(header) is not dict:
             raise BadLine("the header is no mapping")
         size = header.get("block_tokens")

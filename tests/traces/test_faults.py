@@ -116,6 +116,14 @@ def test_a_bad_line_of_azure_s(bad, tmp_path):
     assert ([fault.line for fault in trace.faults], len(trace)) == ([6], 20)
 
 
+def test_a_header_behind_requests_is_a_fault(tmp_path):
+    rows = [json.dumps({"t": i, "in": 1, "out": 1}) for i in range(40)]
+    rows[20:20] = ['{"_header": {"block_tokens": 16}}']
+    trace = read_trace(write(tmp_path / "x", "\n".join(rows)), max_faulty=0.05)
+    assert [(fault.line, fault.reason) for fault in trace.faults] == [(21, "a header behind requests")]
+    assert trace.chains is None
+
+
 def broken(count, total=100):
     """A file with so many lines, and so many of them bad, from the third on."""
     rows = [json.dumps({"t": 1, "in": 1, "out": 1, "h": []})] * total
