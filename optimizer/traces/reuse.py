@@ -122,7 +122,7 @@ def _group(
         size, before = 0, -1
         for k in range(start[r], start[r + 1]):
             for block in range(first[k], first[k] + count[k]):
-                if size > 0 and last[block] == before:
+                if last[block] == before:
                     size += 1
                 else:
                     if size > 0:

@@ -81,12 +81,13 @@ def _add(tree: NDArray[np.int64], group: int, change: int) -> None:
 
 
 @compiled
-def _above(tree: NDArray[np.int64], live: NDArray[np.uint8], slot: int, resident: int) -> int:
+def _above(tree: NDArray[np.int64], live: NDArray[np.bool_], slot: int, resident: int) -> int:
     """Blocks whose slot is this one or later: the position in the stack of the block that owns the slot."""
     node = slot // GROUP
     below = 0
     for earlier in range(node * GROUP, slot):
-        below += live[earlier]
+        if live[earlier]:
+            below += 1
     while node > 0:
         below += tree[node]
         node -= node & -node
@@ -106,7 +107,7 @@ def _pass(
     then the position follows from the neighbour's without a walk in the tree.
     """
     slot_of = np.full(len(plain) - 1, -1, np.int64)
-    live = np.zeros(accesses, np.uint8)
+    live = np.zeros(accesses, np.bool_)
     tree = np.zeros(accesses // GROUP + 2, np.int64)
     resident, top, step = 0, 0, -1 if reverse else 1
     for r in range(len(start) - 1):
@@ -145,9 +146,9 @@ def _pass(
                     elif before < 0 or slot != before + 1:
                         place = _above(tree, live, slot, resident)
                     plain[place] += 1
-                    live[slot] = 0
+                    live[slot] = False
                     _add(tree, slot // GROUP, -1)
-                live[top] = 1
+                live[top] = True
                 slot_of[block] = top
                 top += 1
                 if top % GROUP == 0:

@@ -37,6 +37,8 @@ import json, sys
 from dataclasses import asdict
 from optimizer.traces import read_trace
 from optimizer.traces.curve import curve
+from tests.traces.test_stack import test_stacks_longer_than_a_group_of_slots
+test_stacks_longer_than_a_group_of_slots()
 print(json.dumps(asdict(curve(read_trace("lmcache_miniswe_b64"), [50, 1056]))))
 """
 
@@ -134,11 +136,13 @@ def test_accesses_per_block():
     assert accesses_per_block(as_trace([[0, 1, 2], [0, 1], [0, 3]]).chains).tolist() == [3, 2, 1, 1]
 
 
-def test_uncompiled_loops_give_the_same():
+def test_uncompiled_loops_give_the_same(root):
+    """Nor do they run into the narrow integers of numpy, which compiled code does not have."""
     done = subprocess.run(
-        [sys.executable, "-c", UNCOMPILED], env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True, text=True, check=True,
+        [sys.executable, "-W", "error", "-c", UNCOMPILED], cwd=root, capture_output=True, text=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=False,
     )
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads(
         json.dumps(asdict(curve(read_trace("lmcache_miniswe_b64"), [50, 1056])))
     )

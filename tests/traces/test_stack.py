@@ -58,7 +58,7 @@ def test_stacks_longer_than_a_group_of_slots():
     """Chains over many groups of slots, with every kind of neighbour: up, down, and scattered."""
     random = np.random.default_rng(4)
     requests = [
-        [*range(100)], [*range(50)], [*range(99, -1, -1)],
+        [*range(300)], [5, 3], [*range(100)], [*range(50)], [*range(99, -1, -1)],
         *(random.permutation(300)[:90].tolist() for _ in range(8)),
     ]
     for reverse in (False, True):
