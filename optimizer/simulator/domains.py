@@ -35,7 +35,7 @@ def domains(bought: Bought, packing: Packing, store: Store) -> list[Domain]:
         case Tier.HBM:
             return list(_hbm(bought, store))
         case Tier.DRAM | Tier.NVME:
-            return list(_of_servers(bought, packing, store))
+            return list(_of_servers(bought, store))
         case Tier.CXL:
             return list(_of_enclosures(bought, packing, store))
         case _:
@@ -63,50 +63,39 @@ def _hbm(bought: Bought, store: Store) -> Iterator[Domain]:
             yield Domain(max(0.0, pool.room - prefix_bytes(bought, store, pool)), inf, inf)
 
 
-def _of_servers(bought: Bought, packing: Packing, store: Store) -> Iterator[Domain]:
-    """One a server in use; the servers that one instance spans are one, since its ranks reach them all."""
+def _of_servers(bought: Bought, store: Store) -> Iterator[Domain]:
+    """One a server in use. What servers hold besides is spread over them as the law does, by what they have:
+    contexts are placed evenly, and no server is too full for them because of where its instances stand."""
     drives = store.tier in WITH_DRIVES
-    groups = [group for group in _groups(bought, packing) if _sku(bought, group) == store.scope]
-    usable = [sum(_usable(bought.machines[v].build, store.tier) for v in group) for group in groups]
-    used = _used(bought, packing, store)
-    left = _lent([have - sum(used[v] for v in group) for have, group in zip(usable, groups, strict=True)])
-    for group, have, rest in zip(groups, usable, left, strict=True):
-        builds = [bought.machines[v].build for v in group]
-        if have > 0:
-            yield Domain(
-                bytes=rest,
-                read=sum(b.nvme_read if drives else b.dram_bytes_s for b in builds),
-                write=sum(b.nvme_write if drives else b.dram_bytes_s for b in builds),
-                drives=float(sum(b.drives for b in builds)) if drives else 0.0,
-                servers=group,
-            )
-
-
-def _groups(bought: Bought, packing: Packing) -> list[tuple[int, ...]]:
-    """Servers in use, those of one instance together."""
-    spans = {servers[0]: servers for servers in packing if len(servers) > 1}
-    inside = {v for servers in spans.values() for v in servers[1:]}
-    running = (v for v, machine in enumerate(bought.machines) if not machine.spare)
-    return [spans.get(v, (v,)) for v in running if v not in inside]
-
-
-def _sku(bought: Bought, group: tuple[int, ...]) -> str:
-    return bought.skus[bought.machines[group[0]].sku].id
+    mine = [
+        (v, m.build)
+        for v, m in enumerate(bought.machines)
+        if not m.spare and m.build.sku == store.scope and _usable(m.build, store.tier) > 0
+    ]
+    usable = sum(_usable(build, store.tier) for _, build in mine)
+    left = max(0.0, 1.0 - used_by_instances(bought, store) / usable) if usable else 0.0
+    for v, build in mine:
+        yield Domain(
+            bytes=_usable(build, store.tier) * left,
+            read=build.nvme_read if drives else build.dram_bytes_s,
+            write=build.nvme_write if drives else build.dram_bytes_s,
+            drives=float(build.drives) if drives else 0.0,
+            servers=(v,),
+        )
 
 
 def _usable(build: Build, tier: Tier) -> float:
     return build.nvme_usable if tier in WITH_DRIVES else build.dram_usable
 
 
-def _used(bought: Bought, packing: Packing, store: Store) -> dict[int, float]:
-    """Bytes of each server that are not for private contexts: what instances keep in DRAM, their running
+def used_by_instances(bought: Bought, store: Store) -> float:
+    """Bytes of a server tier that are not for private contexts: what instances keep in DRAM, their running
     sequences' offloaded parts, and shared prefixes."""
-    used: dict[int, float] = defaultdict(float)
-    for i, p in enumerate(bought.pool_of_instance):
-        pool = bought.pools[p]
-        own = instance_dram(bought, pool) if store.tier is Tier.DRAM else 0.0
-        for v in packing[i]:
-            used[v] += (own + prefix_bytes(bought, store, pool)) / len(packing[i])
+    used = 0.0
+    for pool in bought.pools:
+        if pool.sku == store.scope:
+            own = instance_dram(bought, pool) if store.tier is Tier.DRAM else 0.0
+            used += bought.counts[pool.id] * (own + prefix_bytes(bought, store, pool))
     return used
 
 
@@ -117,14 +106,6 @@ def instance_dram(bought: Bought, pool: Pool) -> float:
         row.sequences * weight[row.bucket] for row in bought.layout.decodes if row.pool == pool.id
     )
     return pool.host_bytes + offloaded / bought.counts[pool.id]
-
-
-def _lent(left: list[float]) -> list[float]:
-    """What remains where some domains are overdrawn: the model counts a SKU's servers together, so the others
-    give in proportion to what they have."""
-    have, need = sum(x for x in left if x > 0), sum(-x for x in left if x < 0)
-    kept = max(0.0, 1.0 - need / have) if have else 0.0
-    return [max(0.0, x) * kept for x in left] if need else left
 
 
 def _of_enclosures(bought: Bought, packing: Packing, store: Store) -> Iterator[Domain]:
