@@ -1,7 +1,8 @@
 """Which request continues which context: a trace cut into threads, each the life of one stored context.
 
 A request *returns* to a thread when it finds there most of what it sends; otherwise it begins one. Where
-sessions are recorded a request looks among those of its own session, else among all of them:
+sessions are recorded a request looks among those of its own session, a sub-agent's call among such calls,
+else among all of them:
 
 - in a session, it returns to the thread that touched its deepest known block last, if what it finds is at
   least half of the stored prompt or of its own (a prompt cut back or shortened still finds its context; one
@@ -16,7 +17,6 @@ itself, and prove no return.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,17 +68,10 @@ def threads(trace: Trace) -> Threads:
         return _by_length(trace)
     shared = _shared_blocks(trace, trace.chains)
     search = _Search(trace, trace.chains, shared)
-    for session in _sessions(trace.session):
-        for i in session:
-            search.follow(int(i))
+    for i in np.argsort(search.group, kind="stable"):
+        search.follow(int(i))
     tokens = min(shared * (trace.block_tokens or 0), int(trace.input.min())) if shared else 0
     return Threads(search.previous, search.found, tokens)
-
-
-def _sessions(session: Ints) -> Iterator[Ints]:
-    """The requests of each session in order of time; those of no session are one by themselves."""
-    order = np.argsort(session, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(session[order])) + 1)
 
 
 def _chain(chains: Chains, i: int) -> Ints:
@@ -91,25 +84,27 @@ def _chain(chains: Chains, i: int) -> Ints:
 
 def _shared_blocks(trace: Trace, chains: Chains) -> int:
     """How many blocks nearly all sessions, or without sessions nearly all requests, begin with."""
-    by_request = not (trace.session != NONE).any()
-    users = np.zeros(chains.unique, np.int64)
-    number = 0
-    for session in _sessions(trace.session):
-        if not by_request and trace.session[session[0]] == NONE:
-            continue
-        for group in [[i] for i in session] if by_request else [session]:
-            number += 1
-            users[np.unique(np.concatenate([_chain(chains, int(i)) for i in group]))] += 1
-    needed = max(FEWEST_SHARING, NEARLY_ALL * number)
-    return int((users >= needed).sum())  # ids are of prefixes: those of nearly all sessions are one chain
+    recorded = trace.session != NONE
+    user = trace.session if recorded.any() else np.arange(len(trace))
+    users, latest = np.zeros(chains.unique, np.int64), np.full(chains.unique, NONE, np.int64)
+    order = np.argsort(user, kind="stable")
+    for i in order[user[order] != NONE]:
+        chain = _chain(chains, int(i))
+        users[chain[latest[chain] != user[i]]] += 1
+        latest[chain] = user[i]
+    number = len(np.unique(user[user != NONE]))
+    # ids are of prefixes: those that nearly all begin with are one chain
+    return int((users >= max(FEWEST_SHARING, NEARLY_ALL * number)).sum())
 
 
 class _Search:
-    """The state of a pass over one session after another."""
+    """The state of a pass over one group of requests after another: those of a session, its sub-agents'
+    calls."""
 
     def __init__(self, trace: Trace, chains: Chains, shared: int) -> None:
         self.trace, self.chains, self.shared = trace, chains, shared
         self.block = trace.block_tokens or 1
+        self.group = 2 * trace.session + trace.sub
         self.previous = np.full(len(trace), NONE, np.int64)
         self.found = np.zeros(len(trace), np.int64)
         self._toucher = np.full(chains.unique, NONE, np.int64)  # of a block: the request that touched it last
@@ -119,11 +114,10 @@ class _Search:
 
     def follow(self, i: int) -> None:
         """Find what request i continues, and make it findable itself."""
-        chain, session = _chain(self.chains, i), self.trace.session[i]
-        mine = self.trace.session[self._toucher[chain]] == session
-        known = np.flatnonzero(mine & (self._toucher[chain] != NONE))
+        chain = _chain(self.chains, i)
+        known = np.flatnonzero(self._ours(self._toucher[chain], i))
         if len(known) and known[-1] >= self.shared:
-            strict = session == NONE or bool(self.trace.sub[i])
+            strict = self.trace.session[i] == NONE or bool(self.trace.sub[i])
             parent = self._extended(chain, known, i) if strict else self._nearest(chain, known)
             if parent != NONE:
                 thread = self._thread[parent]
@@ -136,6 +130,10 @@ class _Search:
         if full:
             self._ends[chain[full - 1]] = i
 
+    def _ours(self, others: Ints, i: int) -> NDArray[np.bool_]:
+        """Which of some requests, or none, are of the group of request i."""
+        return (others != NONE) & (self.group[others] == self.group[i])
+
     def _nearest(self, chain: Ints, known: Ints) -> int:
         """The request that touched the deepest known block last, if half of it or of this one is found."""
         parent = int(self._toucher[chain[known[-1]]])
@@ -145,8 +143,7 @@ class _Search:
     def _extended(self, chain: Ints, known: Ints, i: int) -> int:
         """The request whose whole prompt this one begins with, the longest of them."""
         ends = self._ends[chain[: known[-1] + 1]]
-        whole = (ends != NONE) & (self.trace.session[ends] == self.trace.session[i])
-        whole &= self.trace.sub[ends] == self.trace.sub[i]
+        whole = self._ours(ends, i)
         whole[: self.shared] = False
         places = np.flatnonzero(whole)
         return int(ends[places[-1]]) if len(places) else NONE

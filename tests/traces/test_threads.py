@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from optimizer.errors import InputError
-from optimizer.traces import read_trace
+from optimizer.traces import Trace, read_trace
 from optimizer.traces.threads import threads
 
-from .synthetic import Request, trace
+from .synthetic import BLOCK, Request, trace
 
 
 def previous(*requests: Request) -> list[int]:
@@ -69,6 +71,18 @@ def test_a_sub_agent_is_a_thread_beside_its_session():
         Request(4, 600, 0, 5, more),
     )
     assert made == [-1, -1, 1, -1, 0]
+
+
+def test_a_sub_agent_that_begins_with_all_of_its_session_takes_nothing_over():
+    """The session goes on in its own thread, though the sub-agent touched all of it last."""
+    made = previous(
+        Request(0, 400, 0, 5, [1, 2, 3, 4]),
+        Request(1, 500, 0, 5, [1, 2, 3, 4, 11], sub=True),
+        Request(2, 400, 0, 5, [1, 2, 3, 4]),
+        Request(3, 600, 0, 5, [1, 2, 3, 4, 11, 12], sub=True),
+        Request(4, 500, 0, 5, [1, 2, 3, 4, 5]),
+    )
+    assert made == [-1, -1, 0, 1, 2]
 
 
 def test_without_sessions_the_chain_extended_furthest_is_continued():
@@ -148,3 +162,59 @@ def test_blocks_of_either_size_tell_the_same_threads():
     fine, coarse = (threads(read_trace(f"weka_claude_code_60s_b{size}")) for size in (64, 512))
     assert (fine.previous != coarse.previous).sum() <= 4
     assert fine.found.sum() == pytest.approx(coarse.found.sum(), rel=1e-3)
+
+
+def by_definition(made: Trace) -> list[int]:
+    """Threads as the words say it, every pair of requests compared; for traces without a shared prefix."""
+    start, ids = made.chains.flat()
+    chains = [ids[start[i] : start[i + 1]].tolist() for i in range(len(made))]
+    thread, previous = list(range(len(made))), []
+    for i, chain in enumerate(chains):
+        earlier = [j for j in range(i) if (made.session[j], made.sub[j]) == (made.session[i], made.sub[i])]
+        common = {j: next((k for k, (a, b) in enumerate(zip(chain, chains[j], strict=False)) if a != b),
+                          min(len(chain), len(chains[j]))) for j in earlier}  # fmt: skip
+        if made.session[i] == -1 or made.sub[i]:
+            full = {j: len(chains[j]) - (len(chains[j]) * BLOCK > made.input[j]) for j in earlier}
+            whole = [j for j in earlier if 0 < full[j] <= common[j]]
+            parents = sorted(whole, key=lambda j: (full[j], j))
+        else:
+            deepest = max(common.values(), default=0)
+            nearest = max((j for j in earlier if common[j] == deepest), default=-1)
+            enough = deepest > 0 and 2 * deepest >= min(len(chain), len(chains[nearest]))
+            parents = [nearest] if enough else []
+        if parents:
+            thread[i] = thread[parents[-1]]
+        previous.append(max((j for j in range(i) if parents and thread[j] == thread[i]), default=-1))
+    return previous
+
+
+@pytest.mark.parametrize("sessions", [0, 1, 3])
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_threads_are_what_the_words_say(sessions, seed):
+    """Random trees of prompts: grown, cut back, begun again, by sub-agents or not, with a partial last block
+    or not.
+
+    Each user's chains begin with a block of their own, so that nothing is shared by all.
+    """
+    rng = np.random.default_rng(seed)
+    children: dict[tuple[int, ...], int] = {}
+    rows, chains = [], {user: [()] for user in range(max(1, sessions))}
+    for time in range(25):
+        user = int(rng.integers(max(1, sessions)))
+        known = chains[user][int(rng.integers(len(chains[user])))]
+        path = known[: int(rng.integers(len(known) + 1))] if rng.random() < 0.5 else known
+        path += tuple(int(step) for step in rng.integers(0, 2, int(rng.integers(1, 4))))
+        chains[user].append(path)
+        prefixes = [(user, *path[:k]) for k in range(1, len(path) + 1)]
+        blocks = [children.setdefault(prefix, len(children)) for prefix in prefixes]
+        tokens = BLOCK * len(blocks) - (int(rng.integers(1, BLOCK)) if rng.random() < 0.4 else 0)
+        rows.append(
+            Request(time, tokens, 5, user if sessions else -1, blocks, sub=bool(sessions and rng.random() <
+            0.3))
+        )
+    made = trace(rows)
+    found = threads(made)
+    assume(found.shared == 0)
+    assert found.previous.tolist() == by_definition(made)
+    assert found.following[found.previous[found.returns]].tolist() == np.flatnonzero(found.returns).tolist()
