@@ -129,7 +129,8 @@ class Columns:
             order = np.argsort(columns["time"], kind="stable")
             columns = {name: column[order] for name, column in columns.items()}
             chains = _ordered(chains, order) if chains is not None else None
-            remark = f"{late:,} requests came before the one above them: sorted by time"
+            times = "request came" if late == 1 else "requests came"
+            remark = f"{late:,} {times} before the line above: sorted by time"
             header = {**header, REMARKS: (*header.get(REMARKS, ()), remark)}
         if columns["time"][-1] - columns["time"][0] > LONGEST_SPAN:
             spans = f"spans {(columns['time'][-1] - columns['time'][0]) / (365 * 86400):,.0f} years"

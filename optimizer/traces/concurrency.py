@@ -52,7 +52,7 @@ def in_service(time: NDArray[np.float64], service: NDArray[np.float64]) -> InSer
     """Time-weighted percentiles: the least number that covers the share of the time."""
     moments = np.concatenate((time, time + service))
     steps = np.repeat((1, -1), len(time))
-    order = np.lexsort((steps, moments))  # at one moment who leaves goes first
+    order = np.lexsort((-steps, moments))  # what comes and goes at one moment is there for no time
     moments = moments[order]
     held = np.bincount(np.cumsum(steps[order])[:-1], weights=np.diff(moments))
     window = float(held.sum())

@@ -90,7 +90,7 @@ def test_requests_are_sorted_by_time_and_it_is_said(rows, seed, tmp_path):
     for row, was in zip(found, expected, strict=True):
         assert [ids.setdefault(old, new) for old, new in zip(was["h"], row["h"], strict=True)] == row["h"]
     late = sum(after["t"] < before["t"] for before, after in pairwise(shuffled))
-    said = f"{late:,} requests came before the one above them: sorted by time"
+    said = f"{late} request{'' if late == 1 else 's'} came before the line above: sorted by time"
     assert trace.header.get(columns.REMARKS, ()) == ((said,) if late else ())
 
 
