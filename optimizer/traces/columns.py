@@ -22,7 +22,7 @@ REMARKS = "_remarks"
 """Key of a trace's header under which reading says what it had to assume or put right."""
 LONGEST_SPAN = 20 * 365 * 86400.0
 """Seconds from the first request to the last: a longer trace has its time in another unit."""
-_CHUNK = 2**18  # blocks, or runs, whose ids are made dense at once
+_CHUNK = 2**17  # blocks, or runs, whose ids are made dense at once
 _SELDOM: dict[str, tuple[str, Any]] = {
     "session": ("q", -1), "sub": ("b", 0), "api": ("d", math.nan), "think": ("d", math.nan),
 }
