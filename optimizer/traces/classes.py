@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.errors import InputError, Problem
+from optimizer.traces.following import NONE
 from optimizer.traces.lifetimes import Floats, Lifetime, lifetime
-from optimizer.traces.threads import NONE, Threads, threads
+from optimizer.traces.threads import Threads, threads
 from optimizer.traces.types import Trace
 
 PREFILL_RATE = 10_000.0

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.errors import InputError, Problem
+from optimizer.traces.following import NONE, follow, users
 from optimizer.traces.types import Chains, Trace
 
 NEARLY_ALL = 0.95
 """Share of the sessions that begin with a block of a shared prefix."""
 FEWEST_SHARING = 3
 """Sessions or requests below which nothing is called shared."""
-NONE = -1
 
 Ints = NDArray[np.int64]
 
@@ -66,119 +66,54 @@ def threads(trace: Trace) -> Threads:
             message = "records neither sessions nor blocks, so it cannot say what is asked for again"
             raise InputError(Problem(trace.name, "", message, "give a trace with session or block ids"))
         return _by_length(trace)
-    shared = _shared_blocks(trace, trace.chains)
-    search = _Search(trace, trace.chains, shared)
-    for i in np.argsort(search.group, kind="stable"):
-        search.follow(int(i))
-    tokens = min(shared * (trace.block_tokens or 0), int(trace.input.min())) if shared else 0
-    return Threads(search.previous, search.found, tokens)
+    chains, block = trace.chains, trace.block_tokens or 1
+    blocks = np.diff(np.concatenate(([0], np.cumsum(chains.count)))[chains.start])
+    full = blocks - (blocks * block > trace.input)  # without a last block that is partial
+    group = 2 * trace.session + trace.sub
+    shared = _shared_blocks(trace.session, chains)
+    previous, parent, known = follow(
+        np.argsort(group, kind="stable"), chains.start, chains.first, chains.count, chains.unique, group,
+        (trace.session == NONE) | trace.sub, blocks, full, shared,
+    )
+    tokens = min(shared * block, int(trace.input.min())) if shared else 0
+    return Threads(previous, _tokens_found(trace, parent, known, full), tokens)
 
 
-def _chain(chains: Chains, i: int) -> Ints:
-    """The block ids of request i, from the root."""
-    runs = slice(int(chains.start[i]), int(chains.start[i + 1]))
-    first, count = chains.first[runs], chains.count[runs]
-    ends = np.cumsum(count)
-    return np.repeat(first - (ends - count), count) + np.arange(ends[-1] if len(ends) else 0)
-
-
-def _shared_blocks(trace: Trace, chains: Chains) -> int:
+def _shared_blocks(session: Ints, chains: Chains) -> int:
     """How many blocks nearly all sessions, or without sessions nearly all requests, begin with."""
-    recorded = trace.session != NONE
-    user = trace.session if recorded.any() else np.arange(len(trace))
-    users, latest = np.zeros(chains.unique, np.int64), np.full(chains.unique, NONE, np.int64)
+    user = session if (session != NONE).any() else np.arange(len(session))
     order = np.argsort(user, kind="stable")
-    for i in order[user[order] != NONE]:
-        chain = _chain(chains, int(i))
-        users[chain[latest[chain] != user[i]]] += 1
-        latest[chain] = user[i]
-    number = len(np.unique(user[user != NONE]))
+    counted = order[user[order] != NONE]
+    uses = users(counted, chains.start, chains.first, chains.count, chains.unique, user)
+    number = len(np.unique(user[counted]))
     # ids are of prefixes: those that nearly all begin with are one chain
-    return int((users >= max(FEWEST_SHARING, NEARLY_ALL * number)).sum())
+    return int((uses >= max(FEWEST_SHARING, NEARLY_ALL * number)).sum())
 
 
-class _Search:
-    """The state of a pass over one group of requests after another: those of a session, its sub-agents'
-    calls."""
-
-    def __init__(self, trace: Trace, chains: Chains, shared: int) -> None:
-        self.trace, self.chains, self.shared = trace, chains, shared
-        self.block = trace.block_tokens or 1
-        self.group = 2 * trace.session + trace.sub
-        self.previous = np.full(len(trace), NONE, np.int64)
-        self.found = np.zeros(len(trace), np.int64)
-        self._toucher = np.full(chains.unique, NONE, np.int64)  # of a block: the request that touched it last
-        self._ends = np.full(chains.unique, NONE, np.int64)  # the request whose full blocks end with it
-        self._tail = np.arange(len(trace))  # of a thread, by its first request: its latest one
-        self._thread = np.arange(len(trace))  # of a request: the first of its thread
-
-    def follow(self, i: int) -> None:
-        """Find what request i continues, and make it findable itself."""
-        chain = _chain(self.chains, i)
-        known = np.flatnonzero(self._ours(self._toucher[chain], i))
-        if len(known) and known[-1] >= self.shared:
-            strict = self.trace.session[i] == NONE or bool(self.trace.sub[i])
-            parent = self._extended(chain, known, i) if strict else self._nearest(chain, known)
-            if parent != NONE:
-                thread = self._thread[parent]
-                before = self._tail[thread]
-                self._thread[i], self._tail[thread] = thread, i
-                self.previous[i] = before
-                self.found[i] = self._tokens_found(i, parent, len(known))
-        self._toucher[chain] = i
-        full = self._full(i, len(chain))
-        if full:
-            self._ends[chain[full - 1]] = i
-
-    def _ours(self, others: Ints, i: int) -> NDArray[np.bool_]:
-        """Which of some requests, or none, are of the group of request i."""
-        return (others != NONE) & (self.group[others] == self.group[i])
-
-    def _nearest(self, chain: Ints, known: Ints) -> int:
-        """The request that touched the deepest known block last, if half of it or of this one is found."""
-        parent = int(self._toucher[chain[known[-1]]])
-        stored = int(self.chains.count[self.chains.start[parent] : self.chains.start[parent + 1]].sum())
-        return parent if 2 * len(known) >= min(len(chain), stored) else NONE
-
-    def _extended(self, chain: Ints, known: Ints, i: int) -> int:
-        """The request whose whole prompt this one begins with, the longest of them."""
-        ends = self._ends[chain[: known[-1] + 1]]
-        whole = self._ours(ends, i)
-        whole[: self.shared] = False
-        places = np.flatnonzero(whole)
-        return int(ends[places[-1]]) if len(places) else NONE
-
-    def _tokens_found(self, i: int, parent: int, blocks: int) -> int:
-        """Tokens of request i that its context holds: the blocks found and, where they are the whole earlier
-        prompt and it has grown by more than the answer, that answer, which was sent back."""
-        before, now = int(self.trace.input[parent]), int(self.trace.input[i])
-        stored = self.chains.count[self.chains.start[parent] : self.chains.start[parent + 1]].sum()
-        if blocks < self._full(parent, int(stored)):
-            return min(now, blocks * self.block)
-        return _resent(now, before, int(self.trace.output[parent]))
-
-    def _full(self, i: int, blocks: int) -> int:
-        """Blocks of a chain without a last one that is partial."""
-        return blocks - 1 if blocks * self.block > self.trace.input[i] else blocks
+def _tokens_found(trace: Trace, parent: Ints, known: Ints, full: Ints) -> Ints:
+    """Tokens of every request that the context of its parent holds: the blocks known or, where they are the
+    whole earlier prompt, that prompt and its answer."""
+    after = np.flatnonzero(parent != NONE)
+    before, now = parent[after], trace.input[after]
+    partly = np.minimum(now, known[after] * (trace.block_tokens or 1))
+    wholly = _resent(now, trace.input[before], trace.output[before])
+    found = np.zeros(len(trace), np.int64)
+    found[after] = np.where(known[after] < full[before], partly, wholly)
+    return found
 
 
-def _resent(now: int, before: int, answer: int) -> int:
-    """Tokens of a grown prompt that are stored: the earlier prompt, and its answer if there is room for
-    it."""
-    if now < before:
-        return now
-    return before + answer if now - before >= answer else before
+def _resent(now: Ints, before: Ints, answer: Ints) -> Ints:
+    """Tokens of a grown prompt that are stored: the earlier prompt, and its answer if there is room for it:
+    what has grown by less than the answer did not send it back."""
+    return np.where(now < before, now, np.where(now - before >= answer, before + answer, before))
 
 
 def _by_length(trace: Trace) -> Threads:
     """Threads of a trace that tells lengths only: a session, its sub-agents' calls beside it as one more."""
-    previous, found = np.full(len(trace), NONE, np.int64), np.zeros(len(trace), np.int64)
-    latest: dict[tuple[int, bool], int] = {}
-    for i, session in enumerate(trace.session):
-        key = (int(session), bool(trace.sub[i]))
-        if session != NONE and key in latest:
-            parent = latest[key]
-            previous[i] = parent
-            found[i] = _resent(int(trace.input[i]), int(trace.input[parent]), int(trace.output[parent]))
-        latest[key] = i
-    return Threads(previous, found, 0)
+    previous = np.full(len(trace), NONE, np.int64)
+    group = 2 * trace.session + trace.sub
+    order = np.argsort(group, kind="stable")
+    again = (group[order[1:]] == group[order[:-1]]) & (trace.session[order[1:]] != NONE)
+    previous[order[1:][again]] = order[:-1][again]
+    none = np.zeros(len(trace), np.int64)
+    return Threads(previous, _tokens_found(trace, previous, none, none), 0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from optimizer.errors import InputError
 from optimizer.traces import Trace, read_trace
+from optimizer.traces import threads as room
 from optimizer.traces.threads import threads
 
 from .synthetic import BLOCK, Request, trace
@@ -218,3 +219,17 @@ def test_threads_are_what_the_words_say(sessions, seed):
     assume(found.shared == 0)
     assert found.previous.tolist() == by_definition(made)
     assert found.following[found.previous[found.returns]].tolist() == np.flatnonzero(found.returns).tolist()
+
+
+def test_uncompiled_the_passes_are_the_same(monkeypatch):
+    """Of a trace with sessions and of one without."""
+    names = ("lmcache_miniswe_b64", "mooncake_conversation_0_20min")
+    quick = [threads(read_trace(name)) for name in names]
+    for kernel in ("follow", "users"):
+        compiled = getattr(room, kernel)
+        monkeypatch.setattr(room, kernel, getattr(compiled, "py_func", compiled))
+    for name, known in zip(names, quick, strict=True):
+        plain = threads(read_trace(name))
+        assert plain.shared == known.shared
+        assert (plain.previous == known.previous).all()
+        assert (plain.found == known.found).all()
