@@ -24,6 +24,10 @@ MaxFaulty = Annotated[
         parser=values.share, metavar="SHARE", show_default="1%", help="Refuse a file with more faulty lines."
     ),
 ]
+BlockTokens = Annotated[
+    int | None,
+    typer.Option(min=1, max=2**20, metavar="TOKENS", help="In a block, where the file does not say."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout and nothing else.")]
 
 
@@ -45,6 +49,7 @@ def stats(
         ),
     ] = None,
     max_faulty: MaxFaulty = 0.01,
+    block_tokens: BlockTokens = None,
     as_json: Json = False,
 ) -> None:
     """What a trace says before any cache is asked; of a token ledger, its sums and its hit ratio."""
@@ -64,7 +69,7 @@ def stats(
             option = "--input" if denominator is None else "--denominator"
             raise InputError(Problem(option, "", f"{file} is no token ledger", "leave it out"))
         else:
-            found = trace_stats(read_trace(file, max_faulty=max_faulty), file)
+            found = trace_stats(read_trace(file, max_faulty=max_faulty, block_tokens=block_tokens), file)
             data, page = stats_json(found), room.stats_page(found)
         if as_json:
             typer.echo(json.dumps(data, indent=2))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from optimizer.errors import InputError, Problem
 from optimizer.traces.columns import REMARKS, Row
 from optimizer.traces.values import MOST_TOKENS, BadLine, shown, whole
 
@@ -25,7 +26,9 @@ class Azure:
     header: Mapping[str, Any] = {REMARKS: ("times count from the earliest request",)}
     block_tokens: int | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, block_tokens: int | None) -> None:
+        if block_tokens is not None:
+            raise InputError(Problem("--block-tokens", "", "this format has no blocks", "leave it out"))
         self._zero: tuple[int, int] | None = None
 
     def row(self, text: str) -> Row | None:
@@ -46,7 +49,7 @@ class Azure:
 def recognised(text: str) -> bool:
     """Whether a line is one of such a file: the column names, or a request."""
     try:
-        Azure().row(text)
+        Azure(None).row(text)
     except BadLine:
         return False
     return True

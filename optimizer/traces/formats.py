@@ -28,6 +28,9 @@ class Parser(Protocol):
     header: Mapping[str, Any]
     block_tokens: int | None
 
+    def __init__(self, block_tokens: int | None) -> None:
+        """`block_tokens`: as the user says it, for a file that does not."""
+
     def row(self, text: str) -> Row | None:
         """The request of a line."""
 

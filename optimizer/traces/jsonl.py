@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from optimizer.errors import InputError, Problem
 from optimizer.traces.columns import REMARKS, Row
 from optimizer.traces.labels import Ids
 from optimizer.traces.values import (
@@ -50,9 +51,9 @@ class Project:
 
     known = frozenset({"t", "in", "out", "s", "sub", "api", "think", "h", "runs"})
 
-    def __init__(self) -> None:
+    def __init__(self, block_tokens: int | None) -> None:
         self.header: Mapping[str, Any] = {}
-        self.block_tokens: int | None = None
+        self.block_tokens = self._stated = block_tokens
         self._begun = False
 
     def row(self, text: str) -> Row | None:
@@ -81,6 +82,9 @@ class Project:
         size = header.get("block_tokens")
         if size is not None and whole(size, "block_tokens", MOST_BLOCK_TOKENS) == 0:
             raise BadLine("block_tokens is 0")
+        if self._stated not in (None, size):
+            said = f"the header of the trace says {size or 'that there are no blocks'}, not {self._stated}"
+            raise InputError(Problem("--block-tokens", "", said, "leave it out"))
         self.header = {key: value for key, value in header.items() if key != REMARKS}
         self.block_tokens = size
 
@@ -97,21 +101,29 @@ class Project:
 
 
 class Mooncake:
-    """`{"timestamp" in ms, "input_length", "output_length", "hash_ids"}`; no line tells a block's length."""
+    """`{"timestamp" in ms, "input_length", "output_length", "hash_ids"}`; no line tells a block's length.
+
+    It is taken to be Mooncake's own unless the user says another. Every line must fit it, with an id for a
+    partial last block or without.
+    """
 
     known = frozenset({"timestamp", "input_length", "output_length", "hash_ids"})
-    header: Mapping[str, Any] = {
-        REMARKS: (f"blocks are taken to hold {MOONCAKE_BLOCK_TOKENS} tokens, as Mooncake publishes them",)
-    }
-    block_tokens: int | None = MOONCAKE_BLOCK_TOKENS
+
+    def __init__(self, block_tokens: int | None) -> None:
+        self._size = block_tokens or MOONCAKE_BLOCK_TOKENS
+        self.block_tokens: int | None = self._size
+        self.header: Mapping[str, Any] = {REMARKS: (f"blocks are taken to hold {self._size} tokens",)}
 
     def row(self, text: str) -> Row:
         """A request."""
         record = record_of(text)
         refuse_unknown(record, self.known)
+        tokens = whole(get(record, "input_length"), "input_length")
+        first, count = runs_of_ids(get(record, "hash_ids"), "hash_ids")
+        if int(count.sum()) not in (tokens // self._size, -(-tokens // self._size)):
+            said = f"{count.sum():,} hash_ids are not {tokens:,} tokens in blocks of {self._size}"
+            raise BadLine(f"{said} (--block-tokens says another size)")
         return Row(
-            time=amount(get(record, "timestamp"), "timestamp") / 1e3,
-            input=whole(get(record, "input_length"), "input_length"),
-            output=whole(get(record, "output_length"), "output_length"),
-            runs=runs_of_ids(get(record, "hash_ids"), "hash_ids"),
+            time=amount(get(record, "timestamp"), "timestamp") / 1e3, input=tokens,
+            output=whole(get(record, "output_length"), "output_length"), runs=(first, count),
         )

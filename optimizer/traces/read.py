@@ -16,16 +16,20 @@ from optimizer.traces.values import BadLine
 _PROBED = 20  # lines, not blank, within which a format must show
 
 
-def read_trace(path: str | Path, *, format: Format | None = None, max_faulty: float = MAX_FAULTY) -> Trace:
+def read_trace(
+    path: str | Path, *, format: Format | None = None, max_faulty: float = MAX_FAULTY,
+    block_tokens: int | None = None,
+) -> Trace:
     """The requests of a file, or of the shipped trace of that name, in order of time.
 
-    InputError where the file cannot be opened, is of no known format, holds no request, or where more than
-    the share `max_faulty` of its lines is faulty.
+    `block_tokens`: the size of a block where the file does not say it. InputError where the file cannot be
+    opened, is of no known format, holds no request, or where more than the share `max_faulty` of its lines is
+    faulty.
     """
     file = resolve_trace(path)
     stream = lines(file)
     first = list(itertools.islice(stream, _PROBED))
-    parser = PARSERS[format or format_of(first, shown(file))]()
+    parser = PARSERS[format or format_of(first, shown(file))](block_tokens)
     columns, faults = Columns(file.name), Faults(shown(file), max_faulty)
     for line in itertools.chain(first, stream):
         if line.fault:

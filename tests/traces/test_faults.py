@@ -18,7 +18,7 @@ from optimizer.traces.ledger import read_ledger
 from .writing import mooncake, project, write
 
 GOOD = [
-    {"t": float(i), "in": 40 + i, "out": 9, "s": i % 3, "h": [0, 1, i + 2], "api": 0.5, "think": 1.5}
+    {"t": float(i), "in": 1400 + i, "out": 9, "s": i % 3, "h": [0, 1, i + 2], "api": 0.5, "think": 1.5}
     for i in range(40)
 ]
 ROW = GOOD[3]
@@ -90,6 +90,7 @@ BAD_OF_MOONCAKE = [
     '{"timestamp": 1, "input_length": 1, "output_length": 1, "hash_ids": [1], "type": "text"}',
     '{"timestamp": "1", "input_length": 1, "output_length": 1, "hash_ids": [1]}',
     '{"timestamp": 1, "input_length": 1, "output_length": null, "hash_ids": [1]}',
+    '{"timestamp": 1, "input_length": 521, "output_length": 1, "hash_ids": [1, 2, 3]}',
     '{"t": 1, "in": 1, "out": 1}',
 ]
 BAD_OF_AZURE = [

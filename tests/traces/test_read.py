@@ -95,19 +95,44 @@ def test_requests_are_sorted_by_time_and_it_is_said(rows, seed, tmp_path):
 
 
 @PLAIN
-@given(rows=requests(), packed=st.sampled_from(NAMES))
-def test_mooncake(rows, packed, tmp_path):
+@given(rows=requests(), packed=st.sampled_from(NAMES), size=st.sampled_from((512, 16)))
+def test_mooncake(rows, packed, size, tmp_path):
+    """Blocks hold 512 tokens unless the user says otherwise; a partial last one has an id or none."""
     for row in rows:
         row["t"] = round(row["t"] % 1e6, 3)
+        blocks, rest = len(row["h"]), row["in"] % size
+        row["in"] = blocks * size + (rest if not blocks or row["in"] % 3 else -rest)
     rows = sorted(rows, key=lambda row: row["t"])
     kept = [{key: row[key] for key in ("t", "in", "out", "h")} for row in rows]
     first = {block: None for row in rows for block in row["h"]}
     number = {block: new for new, block in enumerate(first)}
     kept = [{**row, "h": [number[block] for block in row["h"]]} for row in kept]
-    trace = read_trace(write(tmp_path / packed, mooncake(kept)))
+    said = None if size == 512 else size
+    trace = read_trace(write(tmp_path / packed, mooncake(kept)), block_tokens=said)
     assert rows_of(trace) == kept
-    assert trace.block_tokens == 512
-    assert "512" in trace.header[columns.REMARKS][0]
+    assert trace.block_tokens == size
+    assert f"blocks are taken to hold {size} tokens" in trace.header[columns.REMARKS]
+
+
+def test_a_block_size_that_does_not_fit_is_noticed(tmp_path):
+    row = {"t": 1.0, "in": 521, "out": 1, "h": list(range(33))}
+    file = write(tmp_path / "x", mooncake([row]))
+    assert read_trace(file, block_tokens=16).block_tokens == 16
+    with pytest.raises(InputError, match=r"33 hash_ids are not 521 tokens in blocks of 512 \(--block-tokens"):
+        read_trace(file)
+
+
+def test_a_block_size_is_stated_once(tmp_path):
+    row = {"t": 1.0, "in": 521, "out": 1, "h": [0]}
+    file = write(tmp_path / "x", project([row]))
+    assert read_trace(file, block_tokens=BLOCK).block_tokens == BLOCK
+    assert read_trace(write(tmp_path / "y", json.dumps(row)), block_tokens=64).block_tokens == 64
+    with pytest.raises(InputError, match=f"header of the trace says {BLOCK}, not 64"):
+        read_trace(file, block_tokens=64)
+    with pytest.raises(InputError, match="no blocks, not 64"):
+        read_trace("azure2023_conv", block_tokens=64)
+    with pytest.raises(InputError, match="this format has no blocks"):
+        read_trace(write(tmp_path / "z", "2023-11-16 18:17:03.9,1,1\n"), block_tokens=64)
 
 
 STAMPS = st.tuples(st.integers(0, 10**7), st.integers(0, 9_999_999))
