@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = {"pyomo", "highspy", "numpy", "scipy", "ruamel", "yaml"}
+HEAVY = {"pyomo", "highspy", "numpy", "numba", "scipy", "ruamel", "yaml"}
 LIGHT_ROOMS = {"cli", "errors"}
 SCRIPT = """
 import sys
@@ -29,7 +29,10 @@ def modules_of(arguments, root):
     return {tuple(name.split(".")) for name in done.stderr.split()}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["solve", "--help"], ["models", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["solve", "--help"], ["models", "--help"], ["trace", "stats", "--help"], ["--version"]],
+)
 def test_help_is_instant(arguments, root):
     modules = modules_of(arguments, root)
     assert not HEAVY & {parts[0] for parts in modules}
