@@ -11,7 +11,7 @@ import pytest
 
 from optimizer.instance import Bucket
 from optimizer.simulator.demand import declarations, draw, faded, past
-from optimizer.simulator.sampling import beyond, lengths, sample, tails
+from optimizer.simulator.sampling import beyond, lengths, points, sample, tails
 from optimizer.workload import slots, survival, tail_returns
 from optimizer.workload.gaps import distribution
 from optimizer.workload.schema import Gaps
@@ -93,6 +93,14 @@ def test_deep_in_a_lognormal_tail_gaps_are_still_longer_than_the_age():
     assert np.all(found < 1.2e12)
 
 
+def test_points_follow_their_density_within_a_cell():
+    """exp(-5t) on one cell: what is left of it at the end is a hundredth of the beginning."""
+    found = np.sort(points(np.array([0.0, 1.0]), np.array([20_000.0]), lambda t: np.exp(-5 * t), generator()))
+    theory, steps = (1 - np.exp(-5 * found)) / (1 - math.exp(-5)), np.arange(len(found) + 1) / len(found)
+    distance = max(np.max(steps[1:] - theory), np.max(theory - steps[:-1]))
+    assert distance * math.sqrt(len(found)) < KOLMOGOROV
+
+
 # ---- the steady state at time 0 ---------------------------------------------------------------------------
 
 
@@ -105,7 +113,7 @@ def counts(values, edges):
 def test_contexts_of_every_age_are_met(gaps, peak_to_mean):
     """rate_j * integral of S over every slot, which is what the plan holds."""
     bucket, curve = made(gaps, peak_to_mean=peak_to_mean)
-    runs = 20
+    runs = 8
     ages = [past(bucket, curve, 7200.0, 60.0, generator(n)).age for n in range(runs)]
     found = sum(counts(age[age < 7200.0], AGES) for age in ages)
     expected = runs * np.array([s.rate * s.integral for s in bucket.slots])
@@ -119,8 +127,8 @@ def test_returns_begin_at_their_planned_rate(gaps, oldest):
 
     That is so too of contexts too old to be kept: they come, and find nothing.
     """
-    bucket, curve = made(gaps, rate=400.0, peak_to_mean=4.0)
-    window, runs, edges = 1.0, 15, (*AGES, np.inf)
+    bucket, curve = made(gaps, rate=1500.0, peak_to_mean=4.0)
+    window, runs, edges = 1.0, 4, (*AGES, np.inf)
     found = np.zeros(len(AGES))
     for n in range(runs):
         met = past(bucket, curve, oldest, window, generator(n))
@@ -238,6 +246,19 @@ def test_what_is_kept_of_one_bucket_does_not_change_what_is_drawn_of_another():
         for values, which in ((one, one.idle_bucket == b), (other, other.idle_bucket == b)):
             assert np.sum(which)
             assert np.array_equal(values.idle_age[which], one.idle_age[one.idle_bucket == b])
+
+
+def test_buckets_are_drawn_independently():
+    demand = drawn(seed=4)
+    gaps = [demand.gap_seconds[a:b] for a, b in zip(demand.gap[:3], demand.gap[1:4], strict=True)]
+    finite = [np.isfinite(gap) for gap in gaps]  # of one distribution, in three buckets of the same class
+    for one, other in itertools.combinations(range(3), 2):
+        count = min(len(finite[one]), len(finite[other]))
+        agree = np.mean(finite[one][:count] == finite[other][:count])
+        share = np.mean(finite[one]) * np.mean(finite[other])
+        share += np.mean(~finite[one]) * np.mean(~finite[other])
+        assert agree == pytest.approx(share, abs=FAR * math.sqrt(share * (1 - share) / count))
+        assert not np.intersect1d(gaps[one][finite[one]], gaps[other][finite[other]]).size
 
 
 def test_a_replayed_class_is_not_drawn():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -101,12 +101,14 @@ def same(one, other):
 
 
 @given(write_through_tables())
+@settings(deadline=None)
 def test_write_through_rows_give_back_every_share(tables):
     found = plans(SINKING, layout(tables), INDEX, BUCKETS)
     same(measured(found), tables)
 
 
 @given(write_through_tables())
+@settings(deadline=None)
 def test_copies_at_home_outlive_the_faster_ones_and_those_served_fast_longest_are_kept_longest(tables):
     found = plans(SINKING, layout(tables), INDEX, BUCKETS)
     lived = {}
@@ -120,6 +122,7 @@ def test_copies_at_home_outlive_the_faster_ones_and_those_served_fast_longest_ar
 
 
 @given(exclusive_tables())
+@settings(deadline=None)
 def test_exclusive_rows_give_back_every_share(tables):
     found = plans(CHAINED, layout(tables), INDEX, BUCKETS)
     assert np.all(found.home == -1)
@@ -130,6 +133,7 @@ def test_exclusive_rows_give_back_every_share(tables):
 
 
 @given(exclusive_tables())
+@settings(deadline=None)
 def test_exclusive_lives_only_sink(tables):
     found = plans(CHAINED, layout(tables), INDEX, BUCKETS)
     order = {INDEX[name]: order for name, order in PLACES.items()}
@@ -164,6 +168,13 @@ def test_where_the_least_recently_used_goes_first_no_time_limits():
     assert found.stage_until.tolist() == [math.inf] * 2
     assert sorted(found.home_until) == [300.0, 300.0, 3600.0]
     assert found.cum[-1] == pytest.approx(1.0)
+
+
+def test_a_home_without_time_limits_keeps_all_that_ever_came_there():
+    tables = {("nvme", "nvme"): np.array([0.9, 0.6, 0.6, 0.1])}
+    rules = replace(SINKING, stores=tuple(replace(s, lru=s.id == "nvme") for s in SINKING.stores))
+    found = plans(rules, layout(tables), INDEX, BUCKETS)
+    assert (found.cum.tolist(), found.home_until.tolist()) == ([pytest.approx(0.9)], [math.inf])
 
 
 def test_growth_of_rounding_is_no_growth():

@@ -63,6 +63,12 @@ def test_a_regular_run_by_hand():
     assert (found.mean, found.half) == (2.0, pytest.approx(12.7062047))
 
 
+def test_a_fuller_batch_counts_for_more():
+    """Sums 0 and 3 of 1 and 3 requests: mean 3/4, residuals of -3/8 and 3/8 of the mean count, error 3/8."""
+    found = interval(np.array([0.0, 1.0, 1.0, 1.0]), np.array([0.0, 5.0, 6.0, 7.0]), 0.0, 10.0, batches=2)
+    assert (found.mean, found.half) == (0.75, pytest.approx(0.375 * 12.7062047))
+
+
 def test_only_what_comes_within_the_time_counts():
     values, times = np.array([9.0, 1.0, 2.0, 9.0]), np.array([0.9, 1.0, 2.9, 3.0])
     total, count = sums(values, times, 1.0, 3.0, 2)
