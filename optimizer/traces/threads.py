@@ -33,6 +33,8 @@ FEWEST_SHARING = 3
 
 Ints = NDArray[np.int64]
 
+__all__ = ["FEWEST_SHARING", "NEARLY_ALL", "NONE", "Threads", "threads"]
+
 
 @dataclass(frozen=True)
 class Threads:
