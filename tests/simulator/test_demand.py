@@ -127,7 +127,7 @@ def test_returns_begin_at_their_planned_rate(gaps, oldest):
 
     That is so too of contexts too old to be kept: they come, and find nothing.
     """
-    bucket, curve = made(gaps, rate=1500.0, peak_to_mean=4.0)
+    bucket, curve = made(gaps, rate=500.0, peak_to_mean=4.0)
     window, runs, edges = 1.0, 4, (*AGES, np.inf)
     found = np.zeros(len(AGES))
     for n in range(runs):
