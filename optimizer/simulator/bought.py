@@ -81,8 +81,9 @@ class Bought:
 
     @cached_property
     def skus(self) -> tuple[Sku, ...]:
-        """The SKUs of which any server was bought."""
+        """The SKUs of which any server was bought, or that a pool was meant to run on."""
         have = {build.sku for build, count, spare in self._rows() if count + spare}
+        have |= {pool.sku for pool in self.pools}
         return tuple(sku for sku in self.instance.skus if sku.id in have)
 
     @cached_property
@@ -123,7 +124,7 @@ class Bought:
         kept = [
             loc
             for loc in self.instance.locations
-            if (scopes[loc.store] in self.shapes if loc.tier is Tier.HBM else loc.id in used)
+            if loc.id in used or (loc.tier is Tier.HBM and scopes[loc.store] in self.shapes)
         ]
         return tuple(sorted(kept, key=lambda loc: loc.order))
 

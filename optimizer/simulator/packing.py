@@ -46,7 +46,7 @@ def packed(bought: Bought) -> Packing:
                     "",
                     f"servers of {sku.id}",
                     f"{len(mine)} instances do not pack onto {len(servers)} of them",
-                    "buy one server more, or allow fewer shapes: their sizes do not divide one another",
+                    "buy more servers: sizes that do not divide one another take more than their sum",
                 )
             )
         found |= tight

@@ -253,13 +253,13 @@ def test_routes_give_back_the_layouts_rates(answer: Case) -> None:
         assert share * total == pytest.approx(row.rate, rel=2e-6, abs=1e-9)
 
 
-def test_an_unplanned_miss_goes_where_it_is_quickest(answer: Case) -> None:
+def test_an_unplanned_miss_goes_where_it_is_quickest(case: Case) -> None:
     """A copy of the layout without misses: each bucket's go to one pool, the least wall of the admissible."""
-    hits = tuple(row for row in answer.layout.paths if row.case != Outcome.MISS)
-    silent = Case(answer.instance, replace(answer.layout, paths=hits), answer.workload)
+    hits = tuple(row for row in case.layout.paths if row.case != Outcome.MISS)
+    silent = Case(case.instance, replace(case.layout, paths=hits), case.workload)
     facility, names = silent.built
-    shapes = [d.shape for d in silent.bought.deployments]
-    ranks = {name: shape.data_parallel for name, shape in zip(names.pools, shapes, strict=True)}
+    pairs = zip(silent.bought.pools, silent.bought.deployments, strict=True)
+    ranks = {pool.id: d.shape.data_parallel / (pool.prefill_share or 1.0) for pool, d in pairs}
     for b, bucket in enumerate(names.buckets):
         able = {
             names.pools.index(path.pool): path.busy * ranks[path.pool]
@@ -286,6 +286,42 @@ def test_buckets_decode_on_pools_that_only_decode_where_there_are_any(case: Case
         shares = np.diff(facility.routes.decode_cum[first:last], prepend=0.0)
         total = sum(planned[pool] for pool in mine)
         assert shares == pytest.approx([planned[pool] / total for pool in mine])
+
+
+def test_nothing_planned_is_lost_with_a_pool(answer: Case) -> None:
+    """A copy of the layout in which one pool is gone: what it did goes to those that are left, and its HBM
+    holds nothing."""
+    for row in answer.layout.pools:
+        if not row.instances:
+            continue
+        left = tuple(replace(r, instances=0 if r == row else r.instances) for r in answer.layout.pools)
+        short = Case(answer.instance, replace(answer.layout, pools=left), answer.workload)
+        facility, names = short.built
+        assert row.pool not in names.pools
+        for q, stream in enumerate([*answer.instance.buckets, *answer.instance.classes]):
+            able = [p for p in short.bought.pools if p.model == stream.model and p.role is not Role.DECODE]
+            shares = rows_of(facility, q * (len(names.locations) + 1))
+            assert bool(shares) == bool(able)
+            assert sum(shares.values()) == pytest.approx(1.0 if able else 0.0)
+        for s, name in enumerate(names.stores):
+            if name == f"hbm@{row.pool.rsplit('/', 1)[0]}":
+                count = np.diff(facility.places.store_domain)[s]
+                assert count == sum(
+                    n for pool, n in short.bought.counts.items()
+                    if f"hbm@{pool.rsplit('/', 1)[0]}" == name and "/decode" not in pool
+                )  # fmt: skip
+
+
+def test_a_tier_that_is_gone_has_no_domain(answer: Case) -> None:
+    """A copy of the layout whose machines come without drives."""
+    builds = {build.id: build for build in answer.instance.builds}
+    bare = {b.sku: b.id for b in answer.instance.builds if b.sku and not b.drives}
+    rows = tuple(replace(r, build=bare.get(builds[r.build].sku, r.build)) for r in answer.layout.servers)
+    facility, names = Case(answer.instance, replace(answer.layout, servers=rows), answer.workload).built
+    for s, name in enumerate(names.stores):
+        if name.startswith("nvme@"):
+            assert facility.places.store_domain[s] == facility.places.store_domain[s + 1]
+            assert (facility.places.server_domain[:, s] == -1).all()
 
 
 # ---- tables -----------------------------------------------------------------------------------------------
