@@ -18,6 +18,10 @@ MOST_REQUESTS = 100_000_000
 """Requests of the largest trace: some 5 GB of columns."""
 MOST_ACCESSES = 10_000_000_000
 """Block accesses of the largest trace."""
+MOST_BLOCKS = 2**28
+"""Different blocks of the largest trace: 2 GB for a number a block."""
+MOST_LOOKED_UP = 50_000_000
+"""Different blocks whose ids have no order: 800 MB for the table that numbers them."""
 REMARKS = "_remarks"
 """Key of a trace's header under which reading says what it had to assume or put right."""
 LONGEST_SPAN = 20 * 365 * 86400.0
@@ -66,9 +70,7 @@ class Columns:
         self._output.append(row.output)
         if row.runs is not None:
             self._add_chain(*row.runs)
-        if len(self) > MOST_REQUESTS or self._accesses > MOST_ACCESSES:
-            most = f"more than {MOST_REQUESTS:,} requests or {MOST_ACCESSES:,} block accesses"
-            raise InputError(Problem(self._name, "", most, "split it"))
+        self._refuse_more(len(self), MOST_REQUESTS, "requests")
 
     def _add_chain(self, first: Ids, count: Ids) -> None:
         """The blocks of one more request. A file has a chain for every request, or for none."""
@@ -78,6 +80,7 @@ class Columns:
         blocks = int(count.sum())
         self._accesses += blocks
         self._pending += blocks
+        self._refuse_more(self._accesses, MOST_ACCESSES, "block accesses")
         if self._pending > _CHUNK or len(self._first) - self._start[self._dense] > _CHUNK:
             self._make_dense()
 
@@ -104,6 +107,13 @@ class Columns:
             self._count.frombytes(np.diff(at, append=len(ids)).tobytes())
             self._start.frombytes((np.searchsorted(at, owners) + begin).tobytes())
         self._dense, self._pending = len(self._start) - 1, 0
+        self._refuse_more(self._labels.unique, MOST_BLOCKS, "different blocks")
+        self._refuse_more(self._labels.looked_up, MOST_LOOKED_UP, "different blocks with ids in no order")
+
+    def _refuse_more(self, number: int, most: int, noun: str) -> None:
+        """InputError past the largest trace that is read."""
+        if number > most:
+            raise InputError(Problem(self._name, "", f"has more than {most:,} {noun}", "split it"))
 
     def trace(
         self, header: Mapping[str, Any], block_tokens: int | None, faulty: int, faults: tuple[Fault, ...]

@@ -21,6 +21,11 @@ class Labels:
         self._known: Ids = np.empty(0, dtype=np.int64)
         self._labels: Ids = np.empty(0, dtype=np.int64)
 
+    @property
+    def looked_up(self) -> int:
+        """Blocks in the table."""
+        return len(self._known)
+
     def are_dense(self, first: Ids, count: Ids) -> bool:
         """Whether the ids of the next runs of the file are their own labels. If so, they are taken."""
         if self._own < self.unique:

@@ -254,11 +254,21 @@ def test_what_is_no_file(tmp_path):
             read_trace(path)
 
 
-@pytest.mark.parametrize(("limit", "most"), [("MOST_REQUESTS", 2), ("MOST_ACCESSES", 5)])
-def test_a_trace_that_is_too_large(limit, most, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("limit", "most", "words"),
+    [
+        ("MOST_REQUESTS", 3, "3 requests"), ("MOST_ACCESSES", 7, "7 block accesses"),
+        ("MOST_BLOCKS", 3, "3 different blocks"),
+        ("MOST_LOOKED_UP", 3, "3 different blocks with ids in no order"),
+    ],
+)
+def test_a_trace_that_is_too_large(limit, most, words, tmp_path, monkeypatch):
+    rows = [{"t": 0, "in": 1, "out": 1, "runs": [[first, 2]]} for first in (0, 0, 9, 0)]
+    file = write(tmp_path / "x.jsonl", project(rows))
+    monkeypatch.setattr(columns, limit, most + 1)
+    assert len(read_trace(file)) == 4
     monkeypatch.setattr(columns, limit, most)
-    file = write(tmp_path / "x.jsonl", project([{"t": 0, "in": 1, "out": 1, "runs": [[0, 2]]}] * 3))
-    with pytest.raises(InputError, match=r"more than .* requests or .* block accesses"):
+    with pytest.raises(InputError, match=f"has more than {words}"):
         read_trace(file)
 
 
