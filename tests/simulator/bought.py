@@ -195,7 +195,8 @@ class _Draw:
             )
         ]  # fmt: skip
         chosen = self.dice.sample(mine, len(mine) // 3)
+        rates = [0.1 * self.dice.random() for _ in chosen]
         return [
-            PathRow(p.stream, p.option, p.case.value, p.location or "", p.pool, self.dice.random(), 0.0, 0.0)
-            for p in chosen
+            PathRow(p.stream, p.option, p.case.value, p.location or "", p.pool, rate, 0.0, 0.0)
+            for p, rate in zip(chosen, rates, strict=True)
         ]
