@@ -118,39 +118,50 @@ class Columns:
     def trace(
         self, header: Mapping[str, Any], block_tokens: int | None, faulty: int, faults: tuple[Fault, ...]
     ) -> Trace:
-        """The whole, in order of time."""
+        """The whole, in order of time. InputError where it spans decades."""
         self._make_dense()
-        size = len(self)
+        columns, chains = self._columns(), self._chains() if block_tokens is not None else None
+        time = columns["time"]
+        if late := int(np.count_nonzero(time[1:] < time[:-1])):
+            order = np.argsort(time, kind="stable")
+            columns = {name: _reordered(column, order) for name, column in columns.items()}
+            chains = _ordered(chains, order) if chains is not None else None
+            time = columns["time"]
+            times = "request came" if late == 1 else "requests came"
+            remark = f"{late:,} {times} before the line above: sorted by time"
+            header = {**header, REMARKS: (*header.get(REMARKS, ()), remark)}
+        if (span := float(time[-1] - time[0])) > LONGEST_SPAN:
+            said = f"spans {span / (365 * 86400):,.0f} years"
+            raise InputError(Problem(self._name, "", said, "are all times in the unit of the format?"))
+        if time[0] < 0:  # counted from the first line, which was not the earliest
+            columns["time"] = time - time[0]
+        return Trace(
+            name=self._name, block_tokens=block_tokens, chains=chains, header=header, faulty=faulty,
+            faults=faults, **columns,
+        )
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """The columns as arrays over the same memory, by the names of a trace."""
         columns: dict[str, NDArray[Any]] = {
             "time": np.frombuffer(self._time), "input": np.frombuffer(self._input, np.int64),
             "output": np.frombuffer(self._output, np.int64),
         }
         for name, (code, default) in _SELDOM.items():
             kind, column = _TYPES[code], self._seldom[name]
-            columns[name] = np.frombuffer(column, kind) if column else np.broadcast_to(kind(default), size)
-        chains = None
-        if block_tokens is not None:
-            start, first, count = (
-                np.frombuffer(column, np.int64) for column in (self._start, self._first, self._count)
-            )
-            chains = Chains(start, first, count, self._labels.unique)
-        late = int(np.count_nonzero(columns["time"][1:] < columns["time"][:-1]))
-        if late:
-            order = np.argsort(columns["time"], kind="stable")
-            columns = {name: column[order] for name, column in columns.items()}
-            chains = _ordered(chains, order) if chains is not None else None
-            times = "request came" if late == 1 else "requests came"
-            remark = f"{late:,} {times} before the line above: sorted by time"
-            header = {**header, REMARKS: (*header.get(REMARKS, ()), remark)}
-        if columns["time"][-1] - columns["time"][0] > LONGEST_SPAN:
-            spans = f"spans {(columns['time'][-1] - columns['time'][0]) / (365 * 86400):,.0f} years"
-            raise InputError(Problem(self._name, "", spans, "are all times in the unit of the format?"))
-        if columns["time"][0] < 0:  # counted from the first line, which was not the earliest
-            columns["time"] = columns["time"] - columns["time"][0]
-        return Trace(
-            name=self._name, block_tokens=block_tokens, chains=chains, header=header, faulty=faulty,
-            faults=faults, **columns,
+            nothing = np.broadcast_to(kind(default), len(self))
+            columns[name] = np.frombuffer(column, kind) if column else nothing
+        return columns
+
+    def _chains(self) -> Chains:
+        start, first, count = (
+            np.frombuffer(column, np.int64) for column in (self._start, self._first, self._count)
         )
+        return Chains(start, first, count, self._labels.unique)
+
+
+def _reordered(column: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
+    """A column in another order; one that nobody recorded is the same in every order, and stays small."""
+    return column if column.strides == (0,) else column[order]
 
 
 def _ordered(chains: Chains, order: NDArray[np.int64]) -> Chains:

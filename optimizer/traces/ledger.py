@@ -10,7 +10,15 @@ from pathlib import Path
 from optimizer.errors import InputError, Problem
 from optimizer.files import resolve_trace, shown
 from optimizer.traces.faults import MAX_FAULTY, Faults
-from optimizer.traces.ledger_columns import Column, Columns, Meaning, Tokens, cells, columns_of, names_reads
+from optimizer.traces.ledger_columns import (
+    Column,
+    LedgerColumns,
+    Meaning,
+    Tokens,
+    cells,
+    columns_of,
+    names_reads,
+)
 from optimizer.traces.lines import Line, lines
 from optimizer.traces.types import Fault
 from optimizer.traces.values import BadLine
@@ -121,7 +129,7 @@ def _rows(file: Path) -> Iterator[Line]:
     return (line for line in lines(file) if not line.text.startswith("#"))
 
 
-def _columns(stream: Iterator[Line], name: str, meaning: Meaning | None) -> Columns:
+def _columns(stream: Iterator[Line], name: str, meaning: Meaning | None) -> LedgerColumns:
     """The columns that the first line names. InputError where it cannot be read."""
     first = next(stream, None)
     if first is None:

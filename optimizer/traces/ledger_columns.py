@@ -54,7 +54,7 @@ Tokens = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
-class Columns:
+class LedgerColumns:
     """Where each kind stands in a row, and how the columns are called."""
 
     names: tuple[str, ...]
@@ -108,7 +108,7 @@ def names_reads(names: Sequence[str]) -> bool:
     return any(_OF_NAME.get(name.lower()) is Column.READ for name in names)
 
 
-def columns_of(names: Sequence[str], where: str, meaning: Meaning | None) -> Columns:
+def columns_of(names: Sequence[str], where: str, meaning: Meaning | None) -> LedgerColumns:
     """The columns of a line of names. InputError where one is missing, stands twice or may mean two."""
     place: dict[Column, int] = {}
     vague = [at for at, name in enumerate(names) if name.lower() in JUST_INPUT]
@@ -131,7 +131,7 @@ def columns_of(names: Sequence[str], where: str, meaning: Meaning | None) -> Col
             raise InputError(
                 Problem(where, "", f"no column tells the {needed.value}", f"known: {', '.join(known)}")
             )
-    return Columns(tuple(names), place)
+    return LedgerColumns(tuple(names), place)
 
 
 def _meant(name: str, place: Mapping[Column, int], where: str, meaning: Meaning | None) -> Column:
