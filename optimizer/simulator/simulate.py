@@ -11,14 +11,17 @@ from optimizer.catalog import Catalog
 from optimizer.errors import InputError, Problem
 from optimizer.instance import Instance, Layout
 from optimizer.simulator.demand import draw
-from optimizer.simulator.engine.run import begin, run
+from optimizer.simulator.engine.run import Idle
+from optimizer.simulator.engine.run import replay as run
 from optimizer.simulator.engine.state import Samples, State, fixed, samples, state
 from optimizer.simulator.facility import facility
 from optimizer.simulator.judge import judge
 from optimizer.simulator.observed import Observed
+from optimizer.simulator.plans import oldest_ages
 from optimizer.simulator.predicted import predicted
 from optimizer.simulator.replay import nothing
 from optimizer.simulator.types import Demand, Facility, Floats, Names, Outage, Replay, Verdict
+from optimizer.simulator.under_way import Busy, under_way
 from optimizer.units import parse
 from optimizer.workload import Workload
 
@@ -68,11 +71,15 @@ def simulate(
     built = slowed(built, disturbance.throughput)
     count = requests or enough(met)
     demand = draw(
-        met, workload, count, seed, oldest=oldest(built), longest=longest(built), without=replayed
-    )
+        met, workload, count, seed,
+        oldest=oldest_ages(instance, layout), longest=longest(built), without=replayed,
+    )  # fmt: skip
     recorded = replay if replay is not None else nothing()
     failure = parse_outage(outage, built, names, instance.limits.spares > 0)
-    last, seen = replayed_through(built, demand, recorded, failure, disturbance.hits, block_tokens, count)
+    busy = under_way(built, met, seed, replayed)
+    last, seen = replayed_through(
+        built, demand, recorded, failure, disturbance.hits, block_tokens, busy, count
+    )
     observed = Observed(built, names, last, seen, demand.horizon)
     verdict = judge(observed, instance, predicted(instance, layout, workload, catalog), layout)
     return replace(
@@ -94,34 +101,21 @@ def replayed_through(
     outage: Outage,
     hits: float,
     block_tokens: float,
+    busy: Busy,
     count: int,
 ) -> tuple[State, Samples]:
     """Run the event loop. The state at the end, and samples on the way."""
-    table = int(SPARE_ROOM * (count + len(recorded.time))) + 1000
+    table = int(SPARE_ROOM * (count + len(recorded.time))) + len(busy.bucket) + 1000
     told = fixed(built, demand, recorded, outage, hits, block_tokens)
-    now = state(built, demand, recorded, table)
+    now = state(built, demand, recorded, len(busy.bucket), table)
     seen = samples(built, now, SAMPLES, demand.horizon)
     order = np.argsort(-demand.idle_age, kind="stable")
-    begin(
-        told, now, demand.idle_bucket[order], demand.idle_age[order], demand.idle_return[order],
-        demand.idle_kept[order],
-    )  # fmt: skip
-    run(told, now, seen)
+    past = (demand.idle_bucket, demand.idle_age, demand.idle_return, demand.idle_kept)
+    idle = Idle(*(column[order] for column in past))
+    run(told, now, seen, idle, busy)
     if now.heap.count[2]:
         raise RuntimeError(f"{now.heap.count[2]} events found the table of events full")
     return now, seen
-
-
-def oldest(built: Facility) -> Floats:
-    """Idle seconds after which nothing of a bucket is kept, by its plans."""
-    plans = built.plans
-    until = plans.home_until * (plans.home >= 0)
-    last = np.zeros(len(until))
-    for row in range(len(until)):
-        stages = plans.stage_until[plans.stage[row] : plans.stage[row + 1]]
-        last[row] = max(until[row], stages.max(initial=0.0))
-    ends = zip(plans.row[:-1], plans.row[1:], strict=True)
-    return np.array([last[a:b].max(initial=0.0) for a, b in ends])
 
 
 def longest(built: Facility) -> Floats:

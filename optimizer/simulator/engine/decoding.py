@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.compiled import compiled
+from optimizer.compiled import inner
 from optimizer.simulator.engine.cache import EPSILON, account, reserve
 from optimizer.simulator.engine.finding import roll
 from optimizer.simulator.engine.heap import push
@@ -21,14 +21,14 @@ DONE = 1e-9  # iterations, relative: what counts as finished
 NOTHING, KV, TIME = range(3)  # what an instance lacks
 
 
-@compiled
+@inner
 def step_of(pool: np.void, sequences: float, memory: float, flops: float) -> float:
     """Seconds of an iteration's decode part: weights and KV from HBM, or FLOPs, or expert traffic."""
     slowest = max(pool["fixed"] + memory, flops, sequences * pool["network"])
     return float(pool["overhead"] + slowest)
 
 
-@compiled
+@inner
 def advance(state: State, instance: int, now: float) -> None:
     """Bring an instance's iterations, and the integrals of its load, up to now."""
     i = state.instance[instance]
@@ -46,7 +46,7 @@ def advance(state: State, instance: int, now: float) -> None:
         i["since"] = now
 
 
-@compiled
+@inner
 def plan_next(state: State, instance: int, now: float) -> None:
     """The set of sequences has changed: a new pace, and a new time of the next to finish."""
     i = state.instance[instance]
@@ -59,7 +59,7 @@ def plan_next(state: State, instance: int, now: float) -> None:
     push(state.heap, now + max(0.0, left) * i["step"], STEP, instance, i["version"])
 
 
-@compiled
+@inner
 def fits(state: State, instance: int, request: int) -> int:
     """What an instance lacks to take a sequence: NOTHING, room for its KV, or time in the iteration."""
     i, q = state.instance[instance], state.request[request]
@@ -70,7 +70,7 @@ def fits(state: State, instance: int, request: int) -> int:
     return TIME if step > pool["limit"] * (1 + EPSILON) else NOTHING
 
 
-@compiled
+@inner
 def weigh(fixed: Fixed, state: State, request: int, pool: int) -> None:
     """What a request takes of a pool while it is decoded."""
     q = state.request[request]
@@ -80,7 +80,7 @@ def weigh(fixed: Fixed, state: State, request: int, pool: int) -> None:
     q["flops"] = along(fixed.context, fixed.flops[pool], half)
 
 
-@compiled
+@inner
 def decode_pool(fixed: Fixed, state: State, bucket: int) -> int:
     """The pool that decodes a request of a bucket."""
     b = state.bucket[bucket]
@@ -91,7 +91,7 @@ def decode_pool(fixed: Fixed, state: State, bucket: int) -> int:
     return NONE
 
 
-@compiled
+@inner
 def best(state: State, pool: int, request: int) -> tuple[int, int]:
     """The instance of a pool that can take a request and has the shortest iteration, or -1; and what is short
     where none can."""
@@ -109,7 +109,7 @@ def best(state: State, pool: int, request: int) -> tuple[int, int]:
     return found, lacking
 
 
-@compiled
+@inner
 def enter(fixed: Fixed, state: State, request: int, pool: int, now: float) -> None:
     """A prefilled request asks a pool to decode it: it begins, or waits behind those that came before."""
     weigh(fixed, state, request, pool)
@@ -137,7 +137,7 @@ def enter(fixed: Fixed, state: State, request: int, pool: int, now: float) -> No
     p["waiting"] += 1
 
 
-@compiled
+@inner
 def admit(fixed: Fixed, state: State, request: int, instance: int, now: float) -> None:
     """A sequence joins an instance."""
     i, q = state.instance[instance], state.request[request]
@@ -161,7 +161,7 @@ def admit(fixed: Fixed, state: State, request: int, instance: int, now: float) -
     plan_next(state, instance, now)
 
 
-@compiled
+@inner
 def exchange(state: State, a: int, b: int) -> None:
     """Swap two sequences of a heap."""
     x, y = state.sequence[a], state.sequence[b]
@@ -169,7 +169,7 @@ def exchange(state: State, a: int, b: int) -> None:
     x["request"], y["request"] = y["request"], x["request"]
 
 
-@compiled
+@inner
 def sift_down(state: State, first: int, count: int) -> None:
     """Restore a heap of `count` sequences after its top was replaced."""
     at, heap = 0, state.sequence[first : first + count]
@@ -183,7 +183,7 @@ def sift_down(state: State, first: int, count: int) -> None:
         at = child
 
 
-@compiled
+@inner
 def leave(state: State, instance: int, now: float) -> int:
     """The sequence that finishes first leaves its instance. Returns its request."""
     i = state.instance[instance]
@@ -202,7 +202,7 @@ def leave(state: State, instance: int, now: float) -> int:
     return int(request)
 
 
-@compiled
+@inner
 def over(state: State, instance: int) -> bool:
     """Whether the first sequence of an instance has made its last iteration."""
     i = state.instance[instance]
@@ -212,7 +212,7 @@ def over(state: State, instance: int) -> bool:
     return bool(goal <= i["steps"] + DONE * max(1.0, goal))
 
 
-@compiled
+@inner
 def call_waiting(fixed: Fixed, state: State, pool: int, now: float) -> None:
     """Let those in that wait for a pool, in their order, while there is room for the first."""
     p = state.pool[pool]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.compiled import compiled
+from optimizer.compiled import inner
 from optimizer.simulator.engine.cache import EMPTY, drop, find, touch
 from optimizer.simulator.engine.state import (
     BLOCK,
@@ -24,7 +24,7 @@ HBM = 0  # order of the fastest tier
 WHOLE = 1 - 1e-9  # a node of this share of its bytes is all there
 
 
-@compiled
+@inner
 def roll(fixed: Fixed, state: State) -> float:
     """The next uniform number."""
     at = state.count[DICE]
@@ -32,7 +32,7 @@ def roll(fixed: Fixed, state: State) -> float:
     return float(fixed.dice[at % len(fixed.dice)])
 
 
-@compiled
+@inner
 def plan_of(fixed: Fixed, state: State, bucket: int, luck: float) -> int:
     """The row of the bucket's plans that a context of this luck follows; -1: it is not kept."""
     b = state.bucket[bucket]
@@ -42,7 +42,7 @@ def plan_of(fixed: Fixed, state: State, bucket: int, luck: float) -> int:
     return NONE
 
 
-@compiled
+@inner
 def place(fixed: Fixed, location: int, where: float) -> int:
     """The domain of a location that a session uses: always the same one. -1: there is none."""
     at = fixed.location[location]
@@ -52,20 +52,20 @@ def place(fixed: Fixed, location: int, where: float) -> int:
     return int(at["first"] + min(domains - 1, int(where * domains)))
 
 
-@compiled
+@inner
 def places(fixed: Fixed, plan: int) -> int:
     """How many locations a plan may hold copies at: its stages, then its home."""
     return int(fixed.plan_stage[plan + 1] - fixed.plan_stage[plan] + (fixed.plan_home[plan] != NONE))
 
 
-@compiled
+@inner
 def location_of(fixed: Fixed, plan: int, i: int) -> int:
     """The i-th location of a plan."""
     k = fixed.plan_stage[plan] + i
     return int(fixed.stage_location[k] if k < fixed.plan_stage[plan + 1] else fixed.plan_home[plan])
 
 
-@compiled
+@inner
 def look_up(fixed: Fixed, state: State, request: int) -> int:
     """Find a request's context: found, cached (tokens) and had of the request. Returns the domain that serves
     it, or -1. Local copies are met with the stated affinity."""
@@ -90,7 +90,7 @@ def look_up(fixed: Fixed, state: State, request: int) -> int:
     return served
 
 
-@compiled
+@inner
 def due(fixed: Fixed, state: State, request: int, plan: int) -> int:
     """The location that a drawn context's plan has it at, at the age of this return; -1: it is let go."""
     s = state.session[state.request[request]["session"]]
@@ -103,14 +103,14 @@ def due(fixed: Fixed, state: State, request: int, plan: int) -> int:
     return int(fixed.plan_home[plan]) if age < fixed.plan_home_until[plan] else NONE
 
 
-@compiled
+@inner
 def astray(fixed: Fixed, state: State, location: int) -> bool:
     """Whether a return is routed past the server that holds its local copy."""
     at = fixed.location[location]
     return bool(at["width"] == 0 and at["affinity"] < 1 and roll(fixed, state) >= at["affinity"])
 
 
-@compiled
+@inner
 def chain(fixed: Fixed, state: State, request: int, plan: int) -> int:
     """Look a recorded chain up from its root: the longest run of nodes that are there, each in its fastest
     place. The place that holds most of it counts as the one that serves it."""
@@ -135,7 +135,7 @@ def chain(fixed: Fixed, state: State, request: int, plan: int) -> int:
     return served
 
 
-@compiled
+@inner
 def node_tokens(
     fixed: Fixed, state: State, bucket: int, location: int, node: int, domain: int, domains: int
 ) -> float:
@@ -153,7 +153,7 @@ def node_tokens(
     return float(np.floor(share * tokens / fixed.rules[BLOCK] + 1e-9) * fixed.rules[BLOCK])
 
 
-@compiled
+@inner
 def snapshot(fixed: Fixed, state: State, bucket: int, location: int) -> float:
     """Bytes of a context at a location that do not grow with its length."""
     grown = fixed.stored[SLOPE, bucket, location] * state.bucket[bucket]["tokens"]
@@ -161,7 +161,7 @@ def snapshot(fixed: Fixed, state: State, bucket: int, location: int) -> float:
     return float(fixed_bytes if fixed_bytes > 1e-6 * grown else 0.0)
 
 
-@compiled
+@inner
 def begin_running(fixed: Fixed, state: State, request: int, now: float) -> None:
     """What happens to the copies of a context whose request begins: those below HBM stay while it runs; the
     one in HBM becomes the running one; an exclusive one leaves its tier."""

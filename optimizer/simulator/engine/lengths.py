@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.compiled import compiled
+from optimizer.compiled import inner
 
 
-@compiled
+@inner
 def left(axis: NDArray[np.float64], x: float) -> int:
     """The last point of an axis that is at most x, leaving one to its right."""
     low, high = 0, len(axis) - 1
@@ -21,7 +21,7 @@ def left(axis: NDArray[np.float64], x: float) -> int:
     return low
 
 
-@compiled
+@inner
 def along(axis: NDArray[np.float64], values: NDArray[np.float64], x: float) -> float:
     """Linear between points, and on beyond the last."""
     i = left(axis, x)
@@ -29,7 +29,7 @@ def along(axis: NDArray[np.float64], values: NDArray[np.float64], x: float) -> f
     return float(values[i] + (values[i + 1] - values[i]) * part)
 
 
-@compiled
+@inner
 def across(
     rows: NDArray[np.float64], columns: NDArray[np.float64], values: NDArray[np.float64], x: float, y: float
 ) -> float:

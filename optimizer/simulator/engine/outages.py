@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.compiled import compiled
+from optimizer.compiled import inner
 from optimizer.simulator.engine.cache import flush
 from optimizer.simulator.engine.decoding import advance, leave, plan_next
 from optimizer.simulator.engine.heap import push
@@ -14,7 +14,7 @@ from optimizer.simulator.engine.state import NONE, OUTAGE_RESTART, RESTART, Fixe
 LOCAL = 0
 
 
-@compiled
+@inner
 def fail(fixed: Fixed, state: State, server: int, now: float) -> None:
     """Everything on a server is gone: what its memory and drives hold, and what runs on it begins anew."""
     for d in range(len(fixed.domain_store)):
@@ -37,7 +37,7 @@ def fail(fixed: Fixed, state: State, server: int, now: float) -> None:
         push(state.heap, now + fixed.rules[OUTAGE_RESTART], RESTART, server, 0)
 
 
-@compiled
+@inner
 def lies_on(fixed: Fixed, state: State, domain: int, server: int) -> bool:
     """Whether a domain is in a server: its own DRAM or drives, or the HBM of an instance on it."""
     i = fixed.domain_instance[domain]
@@ -50,7 +50,7 @@ def lies_on(fixed: Fixed, state: State, domain: int, server: int) -> bool:
     return bool(local and fixed.server_domain[server, store] == domain)
 
 
-@compiled
+@inner
 def restart(fixed: Fixed, state: State, server: int, now: float) -> None:
     """A spare, empty, is in the place of a failed server."""
     for d in range(len(fixed.domain_store)):

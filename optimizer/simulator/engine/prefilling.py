@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.compiled import compiled
+from optimizer.compiled import inner
 from optimizer.simulator.engine.cache import account, reserve
 from optimizer.simulator.engine.finding import HBM, begin_running, look_up, roll
 from optimizer.simulator.engine.heap import push
@@ -34,7 +34,7 @@ from optimizer.simulator.engine.state import (
 )
 
 
-@compiled
+@inner
 def arrive(fixed: Fixed, state: State, request: int, now: float) -> None:
     """A request is there, for the first time or again after its server failed."""
     q = state.request[request]
@@ -67,7 +67,7 @@ def arrive(fixed: Fixed, state: State, request: int, now: float) -> None:
     push(state.heap, now + wait, READY, request, 0)
 
 
-@compiled
+@inner
 def reject(state: State, request: int, now: float) -> None:
     """Nobody can serve a request."""
     q = state.request[request]
@@ -76,7 +76,7 @@ def reject(state: State, request: int, now: float) -> None:
     inside(state, -1, now)
 
 
-@compiled
+@inner
 def inside(state: State, change: int, now: float) -> None:
     """Requests in the system, and their integral (Little's law)."""
     state.area[0] += state.count[INSIDE] * (now - state.area[1])
@@ -84,7 +84,7 @@ def inside(state: State, change: int, now: float) -> None:
     state.count[INSIDE] += change
 
 
-@compiled
+@inner
 def route(fixed: Fixed, state: State, request: int) -> int:
     """The pool that the layout sends this case of this stream to; one with an instance that is up."""
     q = state.request[request]
@@ -103,7 +103,7 @@ def route(fixed: Fixed, state: State, request: int) -> int:
     return int(spare)
 
 
-@compiled
+@inner
 def alive(state: State, pool: int) -> bool:
     """Whether any instance of a pool is up."""
     up = False
@@ -112,7 +112,7 @@ def alive(state: State, pool: int) -> bool:
     return bool(up)
 
 
-@compiled
+@inner
 def free_at(state: State, instance: int) -> int:
     """The rank of an instance that is free first."""
     first, last = state.instance[instance]["rank_first"], state.instance[instance]["rank_last"]
@@ -123,7 +123,7 @@ def free_at(state: State, instance: int) -> int:
     return int(best)
 
 
-@compiled
+@inner
 def instance_for(fixed: Fixed, state: State, pool: int, found: int, domain: int) -> int:
     """The instance that takes a request: the one whose HBM holds its context; else of those that reach its
     context without a NIC, or of all, the one with a rank free first."""
@@ -143,7 +143,7 @@ def instance_for(fixed: Fixed, state: State, pool: int, found: int, domain: int)
     return int(best)
 
 
-@compiled
+@inner
 def load(fixed: Fixed, state: State, request: int, domain: int, tokens: float, now: float) -> float:
     """The time that many tokens of a request's context have come from a domain."""
     q = state.request[request]
@@ -170,7 +170,7 @@ def load(fixed: Fixed, state: State, request: int, domain: int, tokens: float, n
     return float(done + at["latency"] + blocks * at["per_block"] + size * fixed.road[UNPACK, p, place])
 
 
-@compiled
+@inner
 def serve_device(device: np.void, size: float, now: float) -> float:
     """The time a tier's device has read `size` bytes, one load after another."""
     seconds = size / device["read"]
@@ -180,7 +180,7 @@ def serve_device(device: np.void, size: float, now: float) -> float:
     return float(device["read_free"])
 
 
-@compiled
+@inner
 def through_nic(state: State, server: int, size: float, now: float) -> float:
     """The time `size` bytes have come in through a server's NICs."""
     n = state.server[server]
@@ -190,7 +190,7 @@ def through_nic(state: State, server: int, size: float, now: float) -> float:
     return float(n["in_free"])
 
 
-@compiled
+@inner
 def ready(fixed: Fixed, state: State, request: int, now: float) -> None:
     """A request's context is at hand: it takes the rank of its instance that is free first."""
     q = state.request[request]
@@ -204,7 +204,7 @@ def ready(fixed: Fixed, state: State, request: int, now: float) -> None:
     push(state.heap, begin, START, request, 0)
 
 
-@compiled
+@inner
 def start(fixed: Fixed, state: State, request: int, now: float) -> None:
     """Its prefill begins, and takes HBM for all of its context."""
     q = state.request[request]
@@ -220,7 +220,7 @@ def start(fixed: Fixed, state: State, request: int, now: float) -> None:
     push(state.heap, now + q["wall"], PREFILLED, request, 0)
 
 
-@compiled
+@inner
 def release(state: State, request: int, now: float) -> None:
     """The HBM of a prefill is free again."""
     q = state.request[request]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.compiled import compiled
+from optimizer.compiled import by_reference, entry, inner
 from optimizer.simulator.engine.cache import account
 from optimizer.simulator.engine.decoding import (
     advance,
@@ -16,7 +18,7 @@ from optimizer.simulator.engine.decoding import (
     over,
     plan_next,
 )
-from optimizer.simulator.engine.finding import place, plan_of, roll
+from optimizer.simulator.engine.finding import HOME, STAGE, begin_running, place, plan_of, roll
 from optimizer.simulator.engine.heap import pop, push
 from optimizer.simulator.engine.lengths import along
 from optimizer.simulator.engine.outages import fail, restart
@@ -48,27 +50,49 @@ from optimizer.simulator.engine.state import (
     State,
 )
 from optimizer.simulator.engine.storing import expire, remember, store
+from optimizer.simulator.under_way import Busy
+
+
+class Idle(NamedTuple):
+    """Sessions that are idle at time 0, oldest first."""
+
+    bucket: NDArray[np.int64]
+    age: NDArray[np.float64]
+    comes_back: NDArray[np.float64]
+    kept: NDArray[np.float64]
+
 
 GOLDEN = 0.6180339887498949  # multiples of it, modulo 1, leave no gap wider than about two shares
 
 
-@compiled
-def begin(
+Told, Now, Seen = by_reference(Fixed), by_reference(State), by_reference(Samples)
+
+
+@entry
+def replay(
     fixed: Fixed,
     state: State,
-    bucket: NDArray[np.int64],
-    age: NDArray[np.float64],
-    comes_back: NDArray[np.float64],
-    kept: NDArray[np.float64],
+    samples: Samples,
+    idle: Idle,
+    busy: Busy,
 ) -> None:
-    """Time 0: sessions that are idle already (oldest first) lie where their plans have them at their age."""
-    for n in range(len(bucket)):
-        s = open_session(fixed, state, bucket[n])
-        state.session[s]["turns"], state.session[s]["ended"] = 1, -age[n]
-        state.session[s]["kept"] = kept[n]
+    """Begin in the planned steady state, and replay until the horizon."""
+    told, now = Told(*fixed), Now(*state)
+    begin(told, now, idle)
+    begin_decoding(told, now, busy)
+    run(told, now, Seen(*samples))
+
+
+@inner
+def begin(fixed: Fixed, state: State, idle: Idle) -> None:
+    """Time 0: sessions that are idle already lie where their plans have them at their age."""
+    for n in range(len(idle.bucket)):
+        s = open_session(fixed, state, idle.bucket[n])
+        state.session[s]["turns"], state.session[s]["ended"] = 1, -idle.age[n]
+        state.session[s]["kept"] = idle.kept[n]
         if state.session[s]["plan"] != NONE:
-            lay_out(fixed, state, s, age[n])
-        push(state.heap, comes_back[n], RETURN, s, 0)
+            lay_out(fixed, state, s, idle.age[n])
+        push(state.heap, idle.comes_back[n], RETURN, s, 0)
     if fixed.rules[OUTAGE_TIME] < np.inf:
         push(state.heap, fixed.rules[OUTAGE_TIME], FAIL, int(fixed.rules[OUTAGE_SERVER]), 0)
     drawn = len(state.session) - len(fixed.recorded)
@@ -80,7 +104,27 @@ def begin(
             push(state.heap, fixed.recorded[r]["time"], RECORD, r, 0)
 
 
-@compiled
+@inner
+def begin_decoding(fixed: Fixed, state: State, busy: Busy) -> None:
+    """Time 0: requests that are being decoded already, with what is left of their output."""
+    for n in range(len(busy.bucket)):
+        bucket = busy.bucket[n]
+        s = open_session(fixed, state, bucket)
+        state.session[s]["turns"] = 1
+        cls = fixed.cls[state.bucket[bucket]["cls"]]
+        request = admit_request(state, s, bucket, state.bucket[bucket]["cls"], NONE, 0.0)
+        q = state.request[request]
+        q["found"], q["total"], q["tokens"] = MISS, state.session[s]["tokens"], state.session[s]["tokens"]
+        q["output"] = cls["output"] * busy.left[n]
+        if state.session[s]["plan"] != NONE:
+            lay_out(fixed, state, s, 0.0)
+            q["had"] = STAGE | HOME
+            begin_running(fixed, state, request, 0.0)
+        q["first_token"] = 0.0
+        enter(fixed, state, request, decode_pool(fixed, state, bucket), 0.0)
+
+
+@inner
 def open_session(fixed: Fixed, state: State, bucket: int) -> int:
     """A new session of a bucket, with its length, its plan and its place."""
     session = state.count[SESSIONS]
@@ -97,7 +141,7 @@ def open_session(fixed: Fixed, state: State, bucket: int) -> int:
     return int(session)
 
 
-@compiled
+@inner
 def lay_out(fixed: Fixed, state: State, session: int, age: float) -> None:
     """Put a context that has been idle for `age` seconds where its plan has it by now."""
     s = state.session[session]
@@ -112,7 +156,7 @@ def lay_out(fixed: Fixed, state: State, session: int, age: float) -> None:
         lay_copy(fixed, state, session, home, until - age)
 
 
-@compiled
+@inner
 def lay_copy(fixed: Fixed, state: State, session: int, location: int, left: float) -> None:
     """One copy of it, with the time it has left there."""
     s = state.session[session]
@@ -125,7 +169,7 @@ def lay_copy(fixed: Fixed, state: State, session: int, location: int, left: floa
     remember(fixed, state, key, size, location, left, 0.0, 0.0)
 
 
-@compiled
+@inner
 def run(fixed: Fixed, state: State, samples: Samples) -> None:
     """Replay until the horizon, or until the table of requests is full."""
     arrivals, sample, horizon = 0, 0, fixed.rules[HORIZON]
@@ -148,7 +192,7 @@ def run(fixed: Fixed, state: State, samples: Samples) -> None:
             happen(fixed, state, kind, a, b, now)
 
 
-@compiled
+@inner
 def happen(fixed: Fixed, state: State, kind: int, a: int, b: int, now: float) -> None:
     """One event."""
     if kind == RETURN:
@@ -173,7 +217,7 @@ def happen(fixed: Fixed, state: State, kind: int, a: int, b: int, now: float) ->
         restart(fixed, state, a, now)
 
 
-@compiled
+@inner
 def come(fixed: Fixed, state: State, session: int, now: float) -> None:
     """The next request of a drawn session."""
     s = state.session[session]
@@ -187,7 +231,7 @@ def come(fixed: Fixed, state: State, session: int, now: float) -> None:
     arrive(fixed, state, request, now)
 
 
-@compiled
+@inner
 def come_recorded(fixed: Fixed, state: State, r: int, now: float) -> None:
     """A recorded request."""
     recorded = fixed.recorded[r]
@@ -203,7 +247,7 @@ def come_recorded(fixed: Fixed, state: State, r: int, now: float) -> None:
     arrive(fixed, state, request, now)
 
 
-@compiled
+@inner
 def admit_request(state: State, session: int, bucket: int, cls: int, recorded: int, now: float) -> int:
     """A new row of the table of requests."""
     request = state.count[ARRIVED]
@@ -215,7 +259,7 @@ def admit_request(state: State, session: int, bucket: int, cls: int, recorded: i
     return int(request)
 
 
-@compiled
+@inner
 def prefilled(fixed: Fixed, state: State, request: int, now: float) -> None:
     """A prefill is over: its KV goes to the pool that decodes it, or stays where it is."""
     q = state.request[request]
@@ -239,7 +283,7 @@ def prefilled(fixed: Fixed, state: State, request: int, now: float) -> None:
     push(state.heap, there, DECODE, request, decode_pool(fixed, state, q["bucket"]))
 
 
-@compiled
+@inner
 def first_token(fixed: Fixed, state: State, request: int, pool: int, now: float) -> None:
     """The first token is out; the rest is decoded by a pool."""
     q = state.request[request]
@@ -248,7 +292,7 @@ def first_token(fixed: Fixed, state: State, request: int, pool: int, now: float)
     enter(fixed, state, request, pool, now)
 
 
-@compiled
+@inner
 def stepped(fixed: Fixed, state: State, instance: int, version: int, now: float) -> None:
     """An instance reaches the last iteration of a sequence, if nothing joined or left in between."""
     i = state.instance[instance]
@@ -261,7 +305,7 @@ def stepped(fixed: Fixed, state: State, instance: int, version: int, now: float)
     plan_next(state, instance, now)
 
 
-@compiled
+@inner
 def finish(fixed: Fixed, state: State, request: int, now: float) -> None:
     """The last token: the context is stored, and the session thinks."""
     q = state.request[request]
@@ -285,7 +329,7 @@ def finish(fixed: Fixed, state: State, request: int, now: float) -> None:
         push(state.heap, at, RECORD, fixed.recorded[r]["next"], 0)
 
 
-@compiled
+@inner
 def take(state: State, samples: Samples, k: int) -> None:
     """Write down how things stand, and begin new peaks."""
     now = samples.time[k]

@@ -204,8 +204,8 @@ def fixed(
     )
 
 
-def state(facility: Facility, demand: Demand, replay: Replay, most_requests: int) -> State:
-    """Everything idle and empty, at time 0."""
+def state(facility: Facility, demand: Demand, replay: Replay, busy: int, most_requests: int) -> State:
+    """Everything idle and empty, at time 0; `busy` requests will be being decoded then."""
     m, w, p = facility.machines, facility.work, facility.places
     routes, plans, c = facility.routes, facility.plans, facility.classes
     pool = np.zeros(len(m.pool_prefills), POOL)
@@ -236,7 +236,7 @@ def state(facility: Facility, demand: Demand, replay: Replay, most_requests: int
         bucket[f"{name}_first"], bucket[f"{name}s"] = ends[:-1], np.diff(ends)
     bucket["plan_first"], bucket["plan_last"] = plans.row[:-1], plans.row[1:]
     bucket["decode_first"], bucket["decode_last"] = routes.decode[:-1], routes.decode[1:]
-    drawn = len(demand.idle_bucket) + len(demand.first_time)
+    drawn = len(demand.idle_bucket) + len(demand.first_time) + busy
     sessions = drawn + len(replay.time)
     below = np.full(len(p.domain_store), NONE, i8)
     copies = 3 * drawn + 4 * len(replay.node_tokens) + 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.compiled import compiled
+from optimizer.compiled import inner
 from optimizer.simulator.engine.cache import EMPTY, drop, find, hold
 from optimizer.simulator.engine.finding import HBM, HOME, STAGE, place, snapshot
 from optimizer.simulator.engine.heap import push
@@ -24,7 +24,7 @@ from optimizer.simulator.engine.state import (
 )
 
 
-@compiled
+@inner
 def store(fixed: Fixed, state: State, request: int, now: float) -> None:
     """A turn is over: its context goes to where its plan says, at age 0."""
     q = state.request[request]
@@ -39,7 +39,7 @@ def store(fixed: Fixed, state: State, request: int, now: float) -> None:
         keep(fixed, state, request, home, fixed.plan_home_until[plan], HOME, now)
 
 
-@compiled
+@inner
 def keep(
     fixed: Fixed, state: State, request: int, location: int, seconds: float, copy: int, now: float
 ) -> None:
@@ -67,7 +67,7 @@ def keep(
     write(fixed, state, location, domain, written, now)
 
 
-@compiled
+@inner
 def keep_chain(
     fixed: Fixed, state: State, request: int, location: int, domain: int, seconds: float, now: float
 ) -> None:
@@ -86,7 +86,7 @@ def keep_chain(
     write(fixed, state, location, domain, written, now)
 
 
-@compiled
+@inner
 def remember(
     fixed: Fixed, state: State, key: int, size: float, location: int, seconds: float, unit: float, now: float
 ) -> None:
@@ -98,7 +98,7 @@ def remember(
         push(state.heap, until, EXPIRE, c, key)
 
 
-@compiled
+@inner
 def write(fixed: Fixed, state: State, location: int, domain: int, size: float, now: float) -> None:
     """Bytes go to a tier's device; where reads and writes share a bandwidth, loads wait behind them."""
     if fixed.location[location]["tier"] == HBM:
@@ -114,7 +114,7 @@ def write(fixed: Fixed, state: State, location: int, domain: int, size: float, n
         device["late"] = max(device["late"], device["write_free"] - now - seconds)
 
 
-@compiled
+@inner
 def expire(fixed: Fixed, state: State, copy: int, key: int, now: float) -> None:
     """The time of a copy has come, unless it was asked for since: then it is looked at again later. An
     exclusive copy sinks to the next stage of its plan."""
@@ -132,7 +132,7 @@ def expire(fixed: Fixed, state: State, copy: int, key: int, now: float) -> None:
         sink(fixed, state, key, now)
 
 
-@compiled
+@inner
 def sink(fixed: Fixed, state: State, key: int, now: float) -> None:
     """Move a context whose stage is over to its next stage."""
     domains = len(state.cache.domain)
