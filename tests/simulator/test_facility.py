@@ -99,6 +99,12 @@ def test_every_machine_and_instance_is_there(case: Case) -> None:
         rows = [row for row in case.layout.servers if builds[row.build] == sku]
         assert np.count_nonzero(machines.server_sku == s) == sum(row.count for row in rows)
         assert np.count_nonzero(machines.server_spare[machines.server_sku == s]) == sum(r.spare for r in rows)
+        order = [
+            (m.spare, -m.build.drives, -m.build.dram_usable)
+            for m in case.bought.machines
+            if case.bought.skus[m.sku].id == sku
+        ]
+        assert order == sorted(order)  # prefill stands first where there is most to keep contexts in
     shapes = {pool.id: case.bought.offer.deployed[pool.shape].shape for pool in case.bought.pools}
     ranks = [shapes[names.pools[p]].data_parallel for p in machines.instance_pool]
     assert np.diff(machines.instance_rank).tolist() == ranks
@@ -279,6 +285,19 @@ def test_routes_give_back_the_layouts_rates(case: Case) -> None:
             total = max(total, float(there.value) if there else 0.0)
         share = rows_of(facility, streams.index(row.stream) * outcomes + o)[names.pools.index(row.pool)]
         assert share * total == pytest.approx(row.rate, rel=2e-6, abs=1e-9)
+
+
+def test_what_a_layout_finds_and_does_not_load_is_computed_again(case: Case) -> None:
+    """A copy of the layout without hits."""
+    rows = tuple(row for row in case.layout.paths if row.case != Outcome.HIT)
+    silent = Case(case.instance, replace(case.layout, paths=rows), case.workload)
+    facility, names = silent.built
+    found = {(bucket, place) for (_, bucket, place), rate in silent.plan.found.items() if rate.value > 1e-9}
+    for b, bucket in enumerate(names.buckets):
+        for k, place in enumerate(names.locations):
+            shares = rows_of(facility, b * (len(names.locations) + 1) + 1 + k)
+            if (bucket, place) in found:
+                assert shares == {-1: 1.0}
 
 
 def test_an_unplanned_miss_goes_where_it_is_quickest(case: Case) -> None:
