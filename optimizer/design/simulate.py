@@ -9,6 +9,7 @@ from optimizer.catalog import Catalog
 from optimizer.design.rebuild import Rebuilt, rebuilt
 from optimizer.design.replay import Simulated, replay_out
 from optimizer.design.result import Result
+from optimizer.design.traced import traffic
 from optimizer.design.witness import ttft_with_waits
 from optimizer.errors import InputError, Problem
 from optimizer.simulator import simulate
@@ -39,9 +40,11 @@ def simulated(
     """
     found = rebuilt(result, catalog, name)
     played = {_class(one, found): one.file for one in traces}
+    told = traffic(played, found.instance, requests, seed)
     verdict = simulate(
-        found.instance, found.layout, found.loaded.workload, catalog,
-        requests=requests, seed=seed, outage=outage,
+        found.instance, found.layout, found.loaded.workload, catalog, requests=requests, seed=seed,
+        outage=outage, replay=told.replay if told else None, replayed=told.classes if told else (),
+        block_tokens=told.block_tokens if told else 0.0,
     )  # fmt: skip
     waits = ttft_with_waits(found.instance, found.layout, found.loaded.workload, catalog, verdict.waits)
     return Simulated(

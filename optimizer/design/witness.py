@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from optimizer import simulator
 from optimizer.catalog import Catalog
 from optimizer.design.replay import Rejected, ReplayOut, Stress, replay_out
 from optimizer.design.result import Round
 from optimizer.design.rounds import Candidate
 from optimizer.design.search import Clock, Interrupt, Progress
+from optimizer.design.stress import Case, stress
 from optimizer.design.tighten import Tightening
 from optimizer.design.verified import verified
 from optimizer.instance import Instance, Layout
@@ -54,9 +56,6 @@ def witnessed(
 
     `instance` is the problem as built: layouts are replayed at its coefficients, whatever they were found at.
     """
-    from optimizer import simulator
-    from optimizer.design.stress import Case, stress
-
     if not best.certificate.passed or (interrupt is not None and interrupt()):
         return Witnessed(best)
 
