@@ -66,7 +66,7 @@ def solve(
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, metavar="N", help="Of random choices.")] = 0,
     simulate: Annotated[
         bool, typer.Option("--simulate/--no-simulate", help="Replay requests through the layout.")
-    ] = False,
+    ] = True,
     compare: Annotated[
         bool, typer.Option("--compare/--no-compare", help="Answer other questions beside the layout.")
     ] = True,

@@ -160,6 +160,6 @@ def _of_stress(stress: Stress) -> Iterator[str]:
     yield f"the same machines with one thing off: {size}"
     yield "output in time: the whole cost per million output tokens whose request was served in time"
     if any(not c.steady for c in stress.cases):
-        yield "*: no steady state; what waits piles up, and it gets worse the longer it lasts"
+        yield "*: what waits piles up, and it gets worse the longer it lasts"
     if stress.not_done:
         yield f"not replayed for want of time: {', '.join(stress.not_done)}"

@@ -106,7 +106,7 @@ def test_cards_that_changed_how_a_layout_runs_are_refused_by_name(again):
 def test_a_workload_that_is_read_otherwise_is_told_and_does_no_harm_where_the_problem_is_the_same(again):
     other = again.model_copy(update={"input_sha256": "0" * 64})
     assert rebuilt(other, CATALOG, "desk").remarks == ("its workload is read otherwise today",)
-    with pytest.raises(InputError, match=r"planned with other figures .*its workload is read otherwise today"):
+    with pytest.raises(InputError, match=r"with other figures .*its workload is read otherwise today"):
         rebuilt(other, recard(CATALOG, nic=0.9), "desk")
 
 
