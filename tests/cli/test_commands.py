@@ -13,7 +13,7 @@ from optimizer.cli import ExitCode, main
 from optimizer.errors import InputError, Problem, SolverFailure
 from optimizer.instance.checks import Unmeetable
 from optimizer.report.files import read_result, write_result
-from tests.report.fixtures import infeasible, made, rejected, without
+from tests.report.fixtures import infeasible, made, rejected, unverified, without
 
 
 @pytest.fixture
@@ -56,10 +56,13 @@ def answer(monkeypatch):
         (without("limit"), ExitCode.LIMIT),
         (infeasible(), ExitCode.INFEASIBLE),
         (rejected(), ExitCode.REJECTED),
+        (unverified(), ExitCode.REJECTED),
+        (unverified().model_copy(update={"status": "interrupted"}), ExitCode.INTERRUPTED),
         (made(status="interrupted"), ExitCode.INTERRUPTED),
         (without("interrupted"), ExitCode.INTERRUPTED),
     ],
-    ids=["optimal", "within", "limit", "nothing-yet", "infeasible", "rejected", "interrupted", "early"],
+    ids=["optimal", "within", "limit", "nothing-yet", "infeasible", "rejected", "unverified", "stopped",
+         "interrupted", "early"],
 )
 def test_the_exit_code_says_how_it_ended(run, answer, result, code, tmp_path):
     answer(result)
@@ -91,6 +94,20 @@ def test_options_reach_the_search(run, answer):
     assert seen["loaded"].workload.headroom == 0.1
     assert callable(seen["progress"])
     assert seen["interrupt"]() is False
+
+
+def test_an_inconclusive_replay_rejects_nothing(run, answer):
+    checks = made().checks.model_dump()
+    checks["replay"]["state"] = "inconclusive"
+    answer(made(checks=checks))
+    assert run("solve", "tiny").exit_code == ExitCode.OK
+
+
+@pytest.mark.parametrize(("option", "asked"), [([], True), (["--no-simulate"], False)])
+def test_a_layout_is_replayed_unless_told_otherwise(run, answer, option, asked):
+    seen = answer(made())
+    run("solve", "tiny", *option)
+    assert seen["simulate"] is asked
 
 
 def test_defaults(run, answer):
