@@ -97,10 +97,9 @@ def begin(fixed: Fixed, state: State, idle: Idle) -> None:
         push(state.heap, fixed.rules[OUTAGE_TIME], FAIL, int(fixed.rules[OUTAGE_SERVER]), 0)
     drawn = len(state.session) - len(fixed.recorded)
     for r in range(len(fixed.recorded)):
-        if fixed.recorded[r]["first"]:
+        if fixed.recorded[r]["after"] == NONE:  # the head of a session, or of what is left of it at time 0
             s = drawn + fixed.recorded[r]["session"]
             state.session[s]["where"], state.session[s]["luck"] = roll(fixed, state), roll(fixed, state)
-        if fixed.recorded[r]["after"] == NONE:
             push(state.heap, fixed.recorded[r]["time"], RECORD, r, 0)
 
 
