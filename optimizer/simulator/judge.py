@@ -144,7 +144,7 @@ def of_hits(seen: Observed, cls: ClassReplay, index: int) -> list[Failing]:
     stores = seen.facility.places.location_store
     for store in range(len(seen.names.stores)):
         here = (rows["due"] != NONE) & (stores[rows["due"]] == store)
-        astray = here & (rows["found"] != rows["due"]) & (seen.facility.classes.affinity[rows["due"]] >= 1)
+        astray = here & (rows["found"] != rows["due"])
         lost = seen.share(rows, astray, seen.end)
         if lost.low > LOST:
             name = seen.names.stores[store]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optimizer.instance import Role
+from optimizer.instance import Pool, Role
 from optimizer.simulator.arrays import flags, floats, ints, starts
-from optimizer.simulator.bought import Bought
+from optimizer.simulator.bought import NEGLIGIBLE, Bought
 from optimizer.simulator.packing import Packing
 from optimizer.simulator.types import Machines
 
@@ -22,7 +22,7 @@ def machines(bought: Bought, packing: Packing, hbm: Mapping[int, int]) -> Machin
         pool_share=floats([pool.prefill_share for pool in pools]),
         pool_step_fixed=floats([pool.weights_seconds for pool in pools]),
         pool_overhead=floats([pool.overhead for pool in pools]),
-        pool_step_limit=floats([pool.iteration * (1 - pool.prefill_share) for pool in pools]),
+        pool_step_limit=floats([_longest_iteration(bought, p) * (1 - p.prefill_share) for p in pools]),
         pool_accepted=floats([accepted[pool.option] for pool in pools]),
         pool_room=floats([pool.room for pool in pools]),
         pool_layers=floats([d.card.layers for d in deployments]),
@@ -35,3 +35,20 @@ def machines(bought: Bought, packing: Packing, hbm: Mapping[int, int]) -> Machin
         server_nic=floats([bought.skus[machine.sku].nic_bytes_s for machine in bought.machines]),
         server_spare=flags([machine.spare for machine in bought.machines]),
     )
+
+
+def _longest_iteration(bought: Bought, pool: Pool) -> float:
+    """Seconds an iteration may take before a sequence in it misses its TPOT. The plan's own iteration may be
+    shorter: it is chosen from a coarse grid, and an engine takes no notice of it."""
+    buckets = {bucket.id: bucket.cls for bucket in bought.instance.buckets}
+    classes = {cls.id: cls.tpot for cls in bought.instance.classes}
+    accepted = next(o.accepted_per_step for o in bought.instance.options if o.id == pool.option)
+    tightest = min(
+        (
+            classes[buckets[row.bucket]] * accepted
+            for row in bought.layout.decodes
+            if row.pool == pool.id and row.share > NEGLIGIBLE
+        ),
+        default=pool.iteration,
+    )
+    return max(pool.iteration, tightest)

@@ -155,7 +155,8 @@ def under(instance: Instance, demand: float) -> Instance:
 
 
 def slowed(built: Facility, throughput: float) -> Facility:
-    """The same machines at so much of their speed: prefill, decode, not the links."""
+    """The same machines at so much of their speed: prefill and decode, not the links. As many sequences run
+    at once as before, more slowly: what an engine admits is set by the plan and not by its clock."""
     work, machines = built.work, built.machines
     return built._replace(
         work=work._replace(
@@ -165,6 +166,7 @@ def slowed(built: Facility, throughput: float) -> Facility:
         machines=machines._replace(
             pool_step_fixed=machines.pool_step_fixed / throughput,
             pool_overhead=machines.pool_overhead / throughput,
+            pool_step_limit=machines.pool_step_limit / throughput,
         ),
     )  # fmt: skip
 

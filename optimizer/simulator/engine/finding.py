@@ -84,7 +84,9 @@ def look_up(fixed: Fixed, state: State, request: int) -> int:
         if domain == NONE or find(state.cache, q["session"] * domains + domain) == EMPTY:
             continue
         q["had"] |= HOME if location == fixed.plan_home[plan] else STAGE
-        if served == NONE and not astray(fixed, state, location):
+        if served == NONE and astray(fixed, state, location):
+            q["due"] = NONE  # not lost: the router went past it, as it is stated to
+        elif served == NONE:
             served, q["found"] = domain, location
             q["cached"] = state.session[q["session"]]["tokens"] - state.bucket[q["bucket"]]["unused"]
     return served
