@@ -3,7 +3,9 @@
 The rate is reached by copies of whole sessions: round after round of the trace, the last one a random part
 of it, chosen so that the number of requests comes nearest. Every copy starts at a time of its own, uniform
 over the window; what runs over the end of the window is wrapped to its beginning, as of a session that began
-before it, so that the traffic is in its steady state throughout. Within a session times are as recorded.
+before it, so that the traffic is in its steady state throughout. Within a session times are as recorded. Of a
+session that began before the window, the last request before it is handed on, too, at the negative time at
+which it ended: its context is what the first one of the window returns to.
 
 Blocks. Nodes that nearly all sessions of the trace ask for are one and the same for all copies: it is the
 class's shared prefix. All others are fresh in every round, and again in the part that was wrapped (it is
@@ -23,12 +25,14 @@ from optimizer.simulator.types import Floats, Ints, Replay
 from optimizer.traces import Trace
 
 NONE = -1
+JUST_NOW = -1e-6
+"""Seconds: when a request that was under way at time 0 is taken to have ended."""
 
 
 @dataclass(frozen=True)
 class Played:
     """Requests in order of time: `row` of the script, `copy` of the trace it belongs to, and its `lap`: how
-    often its session has run over the end of the window."""
+    often its session has run over the end of the window. Negative times: of contexts idle at time 0."""
 
     time: Floats
     row: Ints
@@ -76,7 +80,7 @@ def recorded(
     node, node_id, node_tokens = _nodes(lines, played)
     stored = (trace.input + trace.output)[row].astype(np.float64)
     after = _after(lines, played)
-    chained = closed & (after != NONE)
+    chained = closed & (after != NONE) & (played.time[after] >= 0)
     return Replay(
         time=played.time,
         bucket=_buckets(instance, cls, stored),
@@ -108,8 +112,27 @@ def scaled(lines: Script, requests: float, window: float, random: np.random.Gene
     time = start[copy, lines.session[row]] + lines.offset[row]
     lap = np.floor(time / window).astype(np.int64)
     time = np.clip(time - lap * window, 0.0, np.nextafter(window, 0.0))
-    by_time = np.lexsort((row, copy, time))
-    return Played(time[by_time], row[by_time], copy[by_time], lap[by_time])
+    return _in_order(_with_past(lines, Played(time, row, copy, lap), window))
+
+
+def _with_past(lines: Script, played: Played, window: float) -> Played:
+    """With the last request before the window of every session that runs on in it."""
+    before = lines.before[played.row]
+    back = lines.offset[played.row] - lines.offset[before]  # from a request to the one before
+    heads = (before != NONE) & (played.lap > 0) & (played.time < back)
+    row = before[heads]
+    ended = played.time[heads] - back[heads] + lines.service[row]
+    return Played(
+        np.concatenate((played.time, np.minimum(ended, JUST_NOW))),
+        np.concatenate((played.row, row)),
+        np.concatenate((played.copy, played.copy[heads])),
+        np.concatenate((played.lap, played.lap[heads])),
+    )
+
+
+def _in_order(played: Played) -> Played:
+    order = np.lexsort((played.row, played.copy, played.time))
+    return Played(played.time[order], played.row[order], played.copy[order], played.lap[order])
 
 
 def _as_recorded(lines: Script) -> Played:
@@ -121,12 +144,12 @@ def _as_recorded(lines: Script) -> Played:
 def _after(lines: Script, played: Played) -> Ints:
     """The place of the request that must be over before each: of the same copy, and not wrapped apart."""
     count = len(lines.session)
-    place = np.full((int(played.copy.max(initial=0)) + 1) * count, NONE, np.int64)
-    place[played.copy * count + played.row] = np.arange(len(played.row))
-    before = lines.before[played.row]
-    after = np.where(before == NONE, NONE, place[played.copy * count + before])
-    together = (after != NONE) & (played.lap[after] == played.lap)
-    return np.where(together, after, NONE)
+    piece = (played.copy * (int(played.lap.max(initial=0)) + 1) + played.lap) * count
+    key, before = piece + played.row, lines.before[played.row]
+    order = np.argsort(key)
+    at = np.minimum(np.searchsorted(key, piece + before, sorter=order), len(key) - 1)
+    found = (before != NONE) & (key[order[at]] == piece + before)
+    return np.where(found, order[at], NONE)
 
 
 def _nodes(lines: Script, played: Played) -> tuple[Ints, Ints, Floats]:

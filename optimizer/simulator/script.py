@@ -18,6 +18,7 @@ import numpy as np
 from optimizer.errors import InputError, Problem
 from optimizer.simulator.types import Flags, Floats, Ints
 from optimizer.traces import Chains, Trace
+from optimizer.traces.classes import service_seconds
 from optimizer.traces.threads import FEWEST_SHARING, NEARLY_ALL, NONE, Threads, threads
 
 
@@ -26,6 +27,7 @@ class Script:
     """The requests of a trace, in order of time, and what they ask for.
 
     `session` numbers what is copied as a whole, from 0; `offset` seconds after the session's first request;
+    `service` seconds until its answer was complete, as recorded or estimated;
     `before`: the request that must be over first (-1: none), of the same session; `think` seconds after its
     end this one came (nan: not recorded). `first`: it begins a context. Entries node[i] to node[i+1] - 1 of
     `node_id` are its chain, root first; node n is of `node_tokens[n]` tokens, and `common[n]`: nearly all
@@ -35,6 +37,7 @@ class Script:
     session: Ints
     start: Floats  # by session: seconds after the trace's first request
     offset: Floats
+    service: Floats
     before: Ints
     think: Floats
     first: Flags
@@ -65,7 +68,8 @@ def script(trace: Trace) -> Script:
     chains, block = _chains(trace, cut)
     node, node_id, blocks = elementary(chains)
     return Script(
-        session, start, time - start[session], before, np.where(both, trace.think, np.nan), ~cut.returns,
+        session, start, time - start[session], service_seconds(trace, trace.input - cut.found), before,
+        np.where(both, trace.think, np.nan), ~cut.returns,
         node, node_id, (blocks * block).astype(np.float64), _common(session, node, node_id, len(blocks)),
     )  # fmt: skip
 

@@ -197,6 +197,8 @@ class Replay(NamedTuple):
     A request looks for its chain: entries node[r] to node[r+1] - 1 of node_id, root first; node n holds
     node_tokens[n] tokens. `after`: the request of the same session that must be finished before (-1: none);
     `think` seconds after its end this one comes (nan: at its recorded time, or at that end if that is later).
+    A request of negative time ended then: it is not played, but its context lies at time 0 where its plan has
+    it by then.
     """
 
     time: Floats

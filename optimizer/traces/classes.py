@@ -100,7 +100,7 @@ def derive(trace: Trace, buckets: int = 3) -> Derived:
     returns = cut.returns
     _enough(trace, int(returns.sum()))
     uncached = trace.input - cut.found
-    service = _service(trace, uncached)
+    service = service_seconds(trace, uncached)
     idle = _Idle.of(trace, cut, service)
     seconds = float(trace.time[-1] - trace.time[0])
     window = PEAK_WINDOWS[0] if seconds >= _HOUR else PEAK_WINDOWS[1]
@@ -125,7 +125,7 @@ def _enough(trace: Trace, returns: int) -> None:
         raise InputError(Problem(trace.name, "", message, f"give a trace with at least {FEWEST_RETURNS}"))
 
 
-def _service(trace: Trace, uncached: NDArray[np.int64]) -> Floats:
+def service_seconds(trace: Trace, uncached: NDArray[np.int64]) -> Floats:
     """Seconds from the start of a request to its end: as recorded, else by the rates above."""
     estimate = uncached / PREFILL_RATE + trace.output / DECODE_RATE
     return np.where(np.isnan(trace.api), estimate, trace.api)

@@ -74,9 +74,10 @@ def test_a_trace_plays_at_the_rate_of_its_class():
     seconds = 4_000 / sum(c.rate for c in INSTANCE.classes)
     assert found.classes == (cls.id,)
     assert found.block_tokens == 512
-    assert len(found.replay.time) == pytest.approx(cls.rate * seconds, rel=0.1)
+    played = found.replay.time[found.replay.time >= 0]  # the others were over before
+    assert len(played) == pytest.approx(cls.rate * seconds, rel=0.1)
     assert {INSTANCE.buckets[b].cls for b in found.replay.bucket} == {cls.id}
-    assert 0 <= found.replay.time.min() <= found.replay.time.max() < seconds
+    assert played.max() < seconds
 
 
 def test_without_traces_there_is_no_recorded_traffic():

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.errors import InputError
-from optimizer.simulator.replay import nothing, recorded, scaled
+from optimizer.simulator.replay import Played, nothing, recorded, scaled
 from optimizer.simulator.script import elementary, script
 from optimizer.traces import Chains, Trace, read_trace
 from tests.instance.shipped import built
@@ -160,9 +160,8 @@ def test_requests_come_at_the_forecast_rate(rate):
     seconds = trace.time[-1] - trace.time[0]
     for seed in range(5):
         played = scaled(lines, rate * seconds, seconds, generator(seed))
-        assert abs(len(played.time) - rate * seconds) <= longest / 2
+        assert abs(np.sum(played.time >= 0) - rate * seconds) <= longest / 2
         assert np.all(np.diff(played.time) >= 0)
-        assert played.time[0] >= 0
         assert played.time[-1] < seconds
 
 
@@ -171,6 +170,8 @@ def test_starts_are_uniform_so_that_every_time_of_the_window_is_alike():
     trace, seconds = shipped(WEKA), 5000.0  # shorter than many sessions: they wrap, some more than once
     plan = scaled(script(trace), 40.0 * len(trace), seconds, generator(2))
     assert plan.lap.max() > 2
+    inside = plan.time >= 0
+    plan = Played(*(column[inside] for column in (plan.time, plan.row, plan.copy, plan.lap)))
     which = plan.copy * 1000 + trace.session[plan.row]
     last = np.full(which.max() + 1, -1)
     np.maximum.at(last, which, plan.row)  # the last request of a session, furthest from its start
@@ -187,7 +188,7 @@ def test_within_a_session_times_are_as_recorded():
     played = recorded(trace, INSTANCE, "agents", rate=0.5, seed=3)
     seconds = trace.time[-1] - trace.time[0]
     plan = scaled(script(trace), 0.5 * seconds, seconds, generator(3))
-    later = np.flatnonzero(played.after >= 0)
+    later = np.flatnonzero((played.after >= 0) & (played.time[played.after] >= 0))
     before = played.after[later]
     assert np.all(before < later)
     assert len(set(before)) == len(before)
@@ -198,11 +199,32 @@ def test_within_a_session_times_are_as_recorded():
     assert heads == len(np.unique(np.stack((plan.copy, plan.lap, trace.session[plan.row])), axis=1).T)
 
 
+def test_of_a_session_that_began_before_the_window_the_last_context_is_there():
+    trace, seconds = shipped(WEKA), 2000.0
+    plan = scaled(script(trace), 5.0 * seconds, seconds, generator(3))
+    played = recorded(trace, INSTANCE, "agents", rate=5.0, seed=3, seconds=seconds)
+    assert np.array_equal(played.time, plan.time)
+    past = np.flatnonzero(played.time < 0)
+    assert len(past) > 50
+    assert np.all(played.after[past] == -1)
+    heads = np.flatnonzero(np.isin(played.after, past))
+    assert np.array_equal(np.sort(played.after[heads]), past)
+    assert np.all(np.isnan(played.think[heads]))
+    before = played.after[heads]
+    gap = trace.time[plan.row[heads]] - trace.time[plan.row[before]]
+    told = np.isfinite(trace.api[plan.row[before]]) & (played.time[before] < -1e-6)
+    idle = gap - trace.api[plan.row[before]]
+    assert played.time[heads][told] - played.time[before][told] == pytest.approx(idle[told])
+    # what runs on without one begins with the first request of its session
+    first = trace.time == np.array([trace.time[trace.session == s].min() for s in trace.session])
+    assert np.all(first[plan.row[(played.after == -1) & (played.time >= 0)]])
+
+
 def test_less_than_the_trace_is_some_of_its_sessions():
     trace = shipped(WEKA)
     plan = scaled(script(trace), 1000.0, 24_687.0, generator(5))
     size = np.bincount(trace.session)
-    taken = np.bincount(trace.session[plan.row], minlength=60)
+    taken = np.bincount(trace.session[plan.row[plan.time >= 0]], minlength=60)
     assert np.all((taken == 0) | (taken == size))
     assert 0 < np.sum(taken == 0) < 60
 

@@ -49,7 +49,7 @@ from optimizer.simulator.engine.state import (
     Samples,
     State,
 )
-from optimizer.simulator.engine.storing import expire, remember, store
+from optimizer.simulator.engine.storing import expire, hold_chain, remember, store
 from optimizer.simulator.under_way import Busy
 
 
@@ -91,7 +91,7 @@ def begin(fixed: Fixed, state: State, idle: Idle) -> None:
         state.session[s]["turns"], state.session[s]["ended"] = 1, -idle.age[n]
         state.session[s]["kept"] = idle.kept[n]
         if state.session[s]["plan"] != NONE:
-            lay_out(fixed, state, s, idle.age[n])
+            lay_out(fixed, state, s, idle.age[n], NONE)
         push(state.heap, idle.comes_back[n], RETURN, s, 0)
     if fixed.rules[OUTAGE_TIME] < np.inf:
         push(state.heap, fixed.rules[OUTAGE_TIME], FAIL, int(fixed.rules[OUTAGE_SERVER]), 0)
@@ -100,7 +100,22 @@ def begin(fixed: Fixed, state: State, idle: Idle) -> None:
         if fixed.recorded[r]["after"] == NONE:  # the head of a session, or of what is left of it at time 0
             s = drawn + fixed.recorded[r]["session"]
             state.session[s]["where"], state.session[s]["luck"] = roll(fixed, state), roll(fixed, state)
-            push(state.heap, fixed.recorded[r]["time"], RECORD, r, 0)
+            if fixed.recorded[r]["time"] < 0:
+                begin_recorded(fixed, state, s, r)
+            else:
+                push(state.heap, fixed.recorded[r]["time"], RECORD, r, 0)
+
+
+@inner
+def begin_recorded(fixed: Fixed, state: State, session: int, r: int) -> None:
+    """Time 0: a recorded session that is idle already, and its next request."""
+    s, recorded = state.session[session], fixed.recorded[r]
+    s["bucket"], s["plan"] = recorded["bucket"], plan_of(fixed, state, recorded["bucket"], s["luck"])
+    s["turns"], s["ended"], s["kept"] = 1, recorded["time"], np.inf
+    if s["plan"] != NONE:
+        lay_out(fixed, state, session, -recorded["time"], r)
+    if recorded["next"] != NONE:
+        push(state.heap, fixed.recorded[recorded["next"]]["time"], RECORD, recorded["next"], 0)
 
 
 @inner
@@ -116,7 +131,7 @@ def begin_decoding(fixed: Fixed, state: State, busy: Busy) -> None:
         q["found"], q["total"], q["tokens"] = MISS, state.session[s]["tokens"], state.session[s]["tokens"]
         q["output"] = cls["output"] * busy.left[n]
         if state.session[s]["plan"] != NONE:
-            lay_out(fixed, state, s, 0.0)
+            lay_out(fixed, state, s, 0.0, NONE)
             q["had"] = STAGE | HOME
             begin_running(fixed, state, request, 0.0)
         q["first_token"] = 0.0
@@ -126,8 +141,8 @@ def begin_decoding(fixed: Fixed, state: State, busy: Busy) -> None:
 @inner
 def open_session(fixed: Fixed, state: State, bucket: int) -> int:
     """A new session of a bucket, with its length, its plan and its place."""
-    session = state.count[SESSIONS]
-    state.count[SESSIONS] = session + 1
+    session = state.counts[SESSIONS]
+    state.counts[SESSIONS] = session + 1
     s, b = state.session[session], state.bucket[bucket]
     s["bucket"], s["turns"] = bucket, 0
     b["luck"] = (b["luck"] + GOLDEN) % 1.0  # evenly spread, so that every plan has its share of few sessions
@@ -141,26 +156,30 @@ def open_session(fixed: Fixed, state: State, bucket: int) -> int:
 
 
 @inner
-def lay_out(fixed: Fixed, state: State, session: int, age: float) -> None:
-    """Put a context that has been idle for `age` seconds where its plan has it by now."""
+def lay_out(fixed: Fixed, state: State, session: int, age: float, r: int) -> None:
+    """Put a context that has been idle for `age` seconds where its plan has it by now: that of recorded
+    request r, or of a drawn session."""
     s = state.session[session]
     plan = s["plan"]
     for k in range(fixed.plan_stage[plan], fixed.plan_stage[plan + 1]):
         until = min(fixed.stage_until[k], s["kept"])
         if age < until:
-            lay_copy(fixed, state, session, fixed.stage_location[k], until - age)
+            lay_copy(fixed, state, session, fixed.stage_location[k], until - age, r)
             break
     home, until = fixed.plan_home[plan], min(fixed.plan_home_until[plan], s["kept"])
     if home != NONE and age < until:
-        lay_copy(fixed, state, session, home, until - age)
+        lay_copy(fixed, state, session, home, until - age, r)
 
 
 @inner
-def lay_copy(fixed: Fixed, state: State, session: int, location: int, left: float) -> None:
+def lay_copy(fixed: Fixed, state: State, session: int, location: int, left: float, r: int) -> None:
     """One copy of it, with the time it has left there."""
     s = state.session[session]
     domain = place(fixed, location, s["where"])
     if domain == NONE:
+        return
+    if r != NONE:
+        hold_chain(fixed, state, r, location, domain, left, 0.0)
         return
     beyond = s["tokens"] - state.bucket[s["bucket"]]["tokens"]
     size = fixed.stored[BYTES, s["bucket"], location] + fixed.stored[SLOPE, s["bucket"], location] * beyond
@@ -174,12 +193,12 @@ def run(fixed: Fixed, state: State, samples: Samples) -> None:
     arrivals, sample, horizon = 0, 0, fixed.rules[HORIZON]
     while True:
         first = fixed.first_time[arrivals] if arrivals < len(fixed.first_time) else np.inf
-        later = state.heap.event[0]["time"] if state.heap.count[0] > 0 else np.inf
+        later = state.heap.event[0]["time"] if state.heap.counts[0] > 0 else np.inf
         now = min(first, later)
         while sample < len(samples.time) and samples.time[sample] <= min(now, horizon):
             take(state, samples, sample)
             sample += 1
-        if now >= horizon or state.count[ARRIVED] >= len(state.request):
+        if now >= horizon or state.counts[ARRIVED] >= len(state.request):
             inside(state, 0, min(now, horizon))
             return
         if first <= later:
@@ -249,8 +268,8 @@ def come_recorded(fixed: Fixed, state: State, r: int, now: float) -> None:
 @inner
 def admit_request(state: State, session: int, bucket: int, cls: int, recorded: int, now: float) -> int:
     """A new row of the table of requests."""
-    request = state.count[ARRIVED]
-    state.count[ARRIVED] = request + 1
+    request = state.counts[ARRIVED]
+    state.counts[ARRIVED] = request + 1
     inside(state, 1, now)
     q = state.request[request]
     q["session"], q["bucket"], q["cls"], q["recorded"] = session, bucket, cls, recorded
@@ -309,7 +328,7 @@ def finish(fixed: Fixed, state: State, request: int, now: float) -> None:
     """The last token: the context is stored, and the session thinks."""
     q = state.request[request]
     q["done"], q["state"] = now, SERVED
-    state.count[ENDED] += 1
+    state.counts[ENDED] += 1
     inside(state, -1, now)
     s = state.session[q["session"]]
     s["turns"] += 1

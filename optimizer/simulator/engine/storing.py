@@ -71,10 +71,19 @@ def keep(
 def keep_chain(
     fixed: Fixed, state: State, request: int, location: int, domain: int, seconds: float, now: float
 ) -> None:
-    """Touch a recorded chain in a domain, from its leaf to its root, holding what is not there."""
+    """Hold the chain of a recorded request, writing what was not there."""
     q = state.request[request]
-    domains, r = len(state.cache.domain), q["recorded"]
-    slope, extra = fixed.stored[SLOPE, q["bucket"], location], snapshot(fixed, state, q["bucket"], location)
+    written = hold_chain(fixed, state, q["recorded"], location, domain, seconds, now)
+    write(fixed, state, location, domain, written, now)
+
+
+@inner
+def hold_chain(
+    fixed: Fixed, state: State, r: int, location: int, domain: int, seconds: float, now: float
+) -> float:
+    """Touch a recorded chain in a domain, from its leaf to its root. Bytes that were not there."""
+    domains, bucket = len(state.cache.domain), fixed.recorded[r]["bucket"]
+    slope, extra = fixed.stored[SLOPE, bucket, location], snapshot(fixed, state, bucket, location)
     written = 0.0
     for k in range(fixed.node[r + 1] - 1, fixed.node[r] - 1, -1):
         n = fixed.node_id[k]
@@ -83,7 +92,7 @@ def keep_chain(
         c = find(state.cache, key)
         written += max(0.0, size - (0.0 if c == EMPTY else state.cache.copy[c]["size"]))
         remember(fixed, state, key, size, location, seconds, slope * fixed.rules[BLOCK], now)
-    write(fixed, state, location, domain, written, now)
+    return written
 
 
 @inner
