@@ -35,6 +35,10 @@ SOLVED = [
 ASTRAY = ("tiers.hbm.affinity=0.9", "tiers.dram.affinity=0.8", "tiers.nvme.affinity=0.7")
 DRAWN = [
     *(pytest.param((seed, *ALL_TIERS, *ASTRAY), id=f"every tier, drawn {seed}") for seed in range(12)),
+    *(
+        pytest.param((seed, "small", "tiers.dram.scope=pooled"), id=f"small, pooled, drawn {seed}")
+        for seed in range(4)
+    ),
     pytest.param((1, "six-models"), id="six-models, drawn 1"),
     *(
         pytest.param((seed, "six-models"), id=f"six-models, drawn {seed}", marks=pytest.mark.slow)
@@ -110,6 +114,33 @@ def test_every_machine_and_instance_is_there(case: Case) -> None:
     assert np.diff(machines.instance_rank).tolist() == ranks
 
 
+def test_paces_and_rooms_are_those_of_the_pools(case: Case) -> None:
+    machines, names = case.built[0].machines, case.built[1]
+    options = {option.id: option for option in case.instance.options}
+    pools = {pool.id: pool for pool in case.instance.pools}
+    skus = {sku.id: sku for sku in case.instance.skus}
+    tpot = {bucket.id: case.bought.classes[bucket.cls].tpot for bucket in case.instance.buckets}
+    for p, name in enumerate(names.pools):
+        pool = pools[name]
+        assert machines.pool_prefills[p] == (pool.role is not Role.DECODE)
+        assert machines.pool_decodes[p] == (pool.role is not Role.PREFILL)
+        assert machines.pool_share[p] == pool.prefill_share
+        assert (0 < pool.prefill_share < 1) == (pool.role is Role.MIXED)
+        assert machines.pool_step_fixed[p] == pool.weights_seconds
+        assert machines.pool_overhead[p] == pool.overhead
+        iteration = machines.pool_step_limit[p] / (1 - pool.prefill_share or 1.0)
+        assert iteration >= pool.iteration * (1 - 1e-12)
+        for row in case.layout.decodes:
+            if row.pool == name and row.share > 1e-12:
+                pace = tpot[row.bucket] * options[pool.option].accepted_per_step
+                assert iteration <= max(pool.iteration, pace) * (1 + 1e-12)
+        assert machines.pool_accepted[p] == options[pool.option].accepted_per_step
+        assert machines.pool_room[p] == pool.room
+        assert (machines.instance_link[machines.instance_pool == p] == pool.link_read).all()
+    for v, s in enumerate(machines.server_sku):
+        assert machines.server_nic[v] == skus[names.skus[s]].nic_bytes_s
+
+
 # ---- bytes ------------------------------------------------------------------------------------------------
 
 
@@ -129,6 +160,8 @@ def test_bandwidth_and_drives_are_those_of_the_machines_in_use(case: Case) -> No
     facility, names = case.built
     places, plan = facility.places, case.plan
     for s, name in enumerate(names.stores):
+        assert places.store_lru[s] == plan.tables.stores[name].lru
+        assert places.store_shared[s] == plan.tables.stores[name].shared_bandwidth
         store, mine = plan.tables.stores[name], slice(places.store_domain[s], places.store_domain[s + 1])
         builds = [(float(plan.in_use(b.id)), b) for b in plan.tables.suppliers(store)]
         if store.tier in (Tier.NVME, Tier.STORAGE):
@@ -148,6 +181,8 @@ def test_bandwidth_and_drives_are_those_of_the_machines_in_use(case: Case) -> No
                 sum(host.adapters for host in row.hosts) * kind.adapter_read,
             )
             assert 0 <= places.domain_read[mine].sum() <= min(most) * (1 + 1e-12)
+            if mine.stop - mine.start == 1:
+                assert places.domain_read[mine][0] == min(most)
 
 
 def test_a_local_byte_has_one_address(case: Case) -> None:
@@ -444,6 +479,16 @@ def test_between_nominal_lengths_tables_are_close(answer: Case) -> None:
 
 
 # ---- roads ------------------------------------------------------------------------------------------------
+
+
+def test_a_load_from_drives_is_sure_of_the_slowest_server(case: Case) -> None:
+    facility, names = case.built
+    for k, name in enumerate(names.locations):
+        if name.startswith("nvme@"):
+            for p, pool in enumerate(case.bought.pools):
+                builds = [m.build for m in case.bought.machines if m.build.sku == pool.sku]
+                slowest = min((b.nvme_read for b in builds if b.drives), default=0.0)
+                assert facility.roads.rate[p, k] <= slowest or not slowest
 
 
 def test_one_load_draws_no_more_than_its_device_and_its_links(answer: Case) -> None:
