@@ -13,12 +13,13 @@ import hashlib
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 try:
-    import numba
+    import numba as _numba
 except ImportError:  # a platform without numba still gets its answer, more slowly
-    numba = None  # type: ignore[assignment]
+    _numba = None  # type: ignore[assignment]
+numba: Any = _numba  # its types know nothing of half of its options
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,14 +32,18 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
     Division by zero gives inf or nan, as in numpy: a check for it would sit in every inner loop.
     """
-    return function if numba is None else numba.njit(error_model="numpy")(function)
+    if numba is None or numba.config.DISABLE_JIT:
+        return function
+    return _decorated(numba.njit(error_model="numpy"), function)
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
     """A function that only kernels call: no way in from Python, which for many arrays is most of the code."""
     if numba is None or numba.config.DISABLE_JIT:
         return function
-    return numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return _decorated(
+        numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True), function
+    )
 
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
@@ -46,21 +51,28 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
     if numba is None or numba.config.DISABLE_JIT:
         return function
     numba.config.CACHE_DIR = str(_folder())
-    return numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    return _decorated(numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True), function)
 
 
 def by_reference(named: type[T]) -> type[T]:
-    """A tuple of arrays as one pointer: `by_reference(Name)(*arrays)`, made in an entry, has the fields of the
-    named tuple. Inner functions that hand dozens of arrays on one by one take minutes to compile."""
+    """A tuple of arrays as one pointer: `by_reference(Name)(*arrays)`, made in an entry, has the fields of
+    the named tuple. Inner functions that hand dozens of arrays on one by one take minutes to compile."""
     if numba is None or numba.config.DISABLE_JIT:
         return named
-    from numba.experimental import structref
+    from numba.experimental import structref as _structref
 
+    structref: Any = _structref
+    fields: tuple[str, ...] = getattr(named, "_fields", ())
     kind = structref.register(type(f"{named.__name__}Type", (numba.types.StructRef,), {}))
-    proxy = type(f"{named.__name__}Reference", (structref.StructRefProxy,), {})
-    structref.define_constructor(proxy, kind, list(named._fields))  # type: ignore[attr-defined]
+    proxy: Any = type(f"{named.__name__}Reference", (structref.StructRefProxy,), {})
+    structref.define_constructor(proxy, kind, list(fields))
     structref.define_attributes(kind)
-    return proxy  # type: ignore[no-any-return]
+    return proxy
+
+
+def _decorated(decorator: Any, function: Callable[P, R]) -> Callable[P, R]:
+    decorated: Callable[P, R] = decorator(function)
+    return decorated
 
 
 def _folder() -> Path:

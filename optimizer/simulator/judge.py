@@ -42,7 +42,7 @@ def judge(seen: Observed, instance: Instance, told: Prediction, layout: Layout) 
     reasons = [f.reason for f in failing]
     if not seen.conclusive:
         reasons.append("no steady state: the number of running requests still changes; replay more requests")
-    count = seen.state.count
+    count = seen.state.counts
     return Verdict(
         passed=seen.conclusive and not failing,
         conclusive=seen.conclusive,

@@ -34,7 +34,7 @@ class Observed:
     @cached_property
     def requests(self) -> NDArray[Any]:
         """The rows of requests that arrived."""
-        return self.state.request[: self.state.count[ARRIVED]]
+        return self.state.request[: self.state.counts[ARRIVED]]
 
     @cached_property
     def running(self) -> Floats:
@@ -56,7 +56,7 @@ class Observed:
     @cached_property
     def first_sample(self) -> int:
         """The last sample before the steady part."""
-        return int(max(0, np.searchsorted(self.samples.time, self.start, side="right") - 1))
+        return max(0, int(np.searchsorted(self.samples.time, self.start, side="right")) - 1)
 
     @cached_property
     def conclusive(self) -> bool:

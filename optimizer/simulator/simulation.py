@@ -110,11 +110,13 @@ def replayed_through(
     now = state(built, demand, recorded, len(busy.bucket), table)
     seen = samples(built, now, SAMPLES, demand.horizon)
     order = np.argsort(-demand.idle_age, kind="stable")
-    past = (demand.idle_bucket, demand.idle_age, demand.idle_return, demand.idle_kept)
-    idle = Idle(*(column[order] for column in past))
+    idle = Idle(
+        demand.idle_bucket[order], demand.idle_age[order], demand.idle_return[order],
+        demand.idle_kept[order],
+    )  # fmt: skip
     run(told, now, seen, idle, busy)
-    if now.heap.count[2]:
-        raise RuntimeError(f"{now.heap.count[2]} events found the table of events full")
+    if now.heap.counts[2]:
+        raise RuntimeError(f"{now.heap.counts[2]} events found the table of events full")
     return now, seen
 
 

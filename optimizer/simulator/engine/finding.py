@@ -27,8 +27,8 @@ WHOLE = 1 - 1e-9  # a node of this share of its bytes is all there
 @inner
 def roll(fixed: Fixed, state: State) -> float:
     """The next uniform number."""
-    at = state.count[DICE]
-    state.count[DICE] = at + 1
+    at = state.counts[DICE]
+    state.counts[DICE] = at + 1
     return float(fixed.dice[at % len(fixed.dice)])
 
 

@@ -15,10 +15,10 @@ EVENT = np.dtype(
 
 
 class Heap(NamedTuple):
-    """`count`: how many events there are, how many were ever pushed, how many found the heap full."""
+    """`counts`: how many events there are, how many were ever pushed, how many found the heap full."""
 
     event: NDArray[np.void]
-    count: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 def empty(capacity: int) -> Heap:
@@ -49,14 +49,14 @@ def push(heap: Heap, time: float, kind: int, a: int, b: int) -> None:
     """Something will happen at a time; never (inf) is not remembered."""
     if time == np.inf:
         return
-    at = heap.count[0]
+    at = heap.counts[0]
     if at == len(heap.event):
-        heap.count[2] += 1
+        heap.counts[2] += 1
         return
     e = heap.event[at]
-    e["time"], e["order"], e["kind"], e["a"], e["b"] = time, heap.count[1], kind, a, b
-    heap.count[0] += 1
-    heap.count[1] += 1
+    e["time"], e["order"], e["kind"], e["a"], e["b"] = time, heap.counts[1], kind, a, b
+    heap.counts[0] += 1
+    heap.counts[1] += 1
     while at > 0 and earlier(heap, at, (at - 1) >> 1):
         swap(heap, at, (at - 1) >> 1)
         at = (at - 1) >> 1
@@ -67,8 +67,8 @@ def pop(heap: Heap) -> tuple[float, int, int, int]:
     """The earliest event: time, kind, a, b."""
     e = heap.event[0]
     first = (e["time"], e["kind"], e["a"], e["b"])
-    heap.count[0] -= 1
-    last, at = heap.count[0], 0
+    heap.counts[0] -= 1
+    last, at = heap.counts[0], 0
     swap(heap, 0, last)
     while True:
         child = 2 * at + 1

@@ -72,16 +72,16 @@ def reject(state: State, request: int, now: float) -> None:
     """Nobody can serve a request."""
     q = state.request[request]
     q["state"], q["done"] = REJECTED, now
-    state.count[REFUSED] += 1
+    state.counts[REFUSED] += 1
     inside(state, -1, now)
 
 
 @inner
 def inside(state: State, change: int, now: float) -> None:
     """Requests in the system, and their integral (Little's law)."""
-    state.area[0] += state.count[INSIDE] * (now - state.area[1])
+    state.area[0] += state.counts[INSIDE] * (now - state.area[1])
     state.area[1] = now
-    state.count[INSIDE] += change
+    state.counts[INSIDE] += change
 
 
 @inner

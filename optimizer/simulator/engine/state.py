@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.simulator.engine import cache, heap
-from optimizer.simulator.types import Demand, Facility, Outage, Replay
+from optimizer.simulator.types import Demand, Facility, Floats, Ints, Outage, Replay
 
 f8, i8, b1 = np.float64, np.int64, np.bool_
 NONE = -1
+Rows = NDArray[Any]
+"""A table of one of the row types below."""
 
 
 def table(**fields: type) -> np.dtype[np.void]:
@@ -79,43 +81,43 @@ SEQUENCE = table(steps=f8, request=i8)
 class Fixed(NamedTuple):
     """What a replay reads."""
 
-    location: NDArray[Any]
-    cls: NDArray[Any]
-    context: NDArray[f8]
-    fresh: NDArray[f8]
-    wall: NDArray[f8]
-    idle: NDArray[f8]
-    running: NDArray[f8]
-    memory: NDArray[f8]
-    flops: NDArray[f8]
-    handed: NDArray[f8]
-    stored: NDArray[f8]  # [5, B, L]: bytes, slope per token, new, first, prefix
-    road: NDArray[f8]  # [3, P, L]: rate, link factor, unpack seconds per byte
-    server_domain: NDArray[i8]
-    domain_instance: NDArray[i8]
-    domain_store: NDArray[i8]
-    route: NDArray[i8]
-    route_pool: NDArray[i8]
-    route_cum: NDArray[f8]
-    decode_pool: NDArray[i8]
-    decode_cum: NDArray[f8]
-    plan_cum: NDArray[f8]
-    plan_home: NDArray[i8]
-    plan_home_until: NDArray[f8]
-    plan_stage: NDArray[i8]
-    stage_location: NDArray[i8]
-    stage_until: NDArray[f8]
-    gap: NDArray[f8]
-    gap_kept: NDArray[f8]
-    scale: NDArray[f8]
-    dice: NDArray[f8]
-    first_time: NDArray[f8]
-    first_bucket: NDArray[i8]
-    recorded: NDArray[Any]
-    node: NDArray[i8]
-    node_id: NDArray[i8]
-    node_tokens: NDArray[f8]
-    rules: NDArray[f8]  # see the indices below
+    location: Rows
+    cls: Rows
+    context: Floats
+    fresh: Floats
+    wall: Floats
+    idle: Floats
+    running: Floats
+    memory: Floats
+    flops: Floats
+    handed: Floats
+    stored: Floats  # [5, B, L]: bytes, slope per token, new, first, prefix
+    road: Floats  # [3, P, L]: rate, link factor, unpack seconds per byte
+    server_domain: Ints
+    domain_instance: Ints
+    domain_store: Ints
+    route: Ints
+    route_pool: Ints
+    route_cum: Floats
+    decode_pool: Ints
+    decode_cum: Floats
+    plan_cum: Floats
+    plan_home: Ints
+    plan_home_until: Floats
+    plan_stage: Ints
+    stage_location: Ints
+    stage_until: Floats
+    gap: Floats
+    gap_kept: Floats
+    scale: Floats
+    dice: Floats
+    first_time: Floats
+    first_bucket: Ints
+    recorded: Rows
+    node: Ints
+    node_id: Ints
+    node_tokens: Floats
+    rules: Floats  # see the indices below
 
 
 HORIZON, HITS, EXCLUSIVE, BLOCK, OUTAGE_SERVER, OUTAGE_TIME, OUTAGE_RESTART = range(7)  # of Fixed.rules
@@ -130,33 +132,33 @@ class State(NamedTuple):
 
     cache: cache.Cache
     heap: heap.Heap
-    pool: NDArray[Any]
-    instance: NDArray[Any]
-    rank: NDArray[f8]  # the time each rank is free
-    server: NDArray[Any]
-    device: NDArray[Any]
-    bucket: NDArray[Any]
-    session: NDArray[Any]
-    request: NDArray[Any]
-    sequence: NDArray[Any]
-    tokens: NDArray[f8]  # [C, 2 + L]: prompt tokens by what was found: first, missing, at each location
-    count: NDArray[i8]  # see the indices below
-    area: NDArray[f8]  # [2] integral of requests in the system, and since when
+    pool: Rows
+    instance: Rows
+    rank: Floats  # the time each rank is free
+    server: Rows
+    device: Rows
+    bucket: Rows
+    session: Rows
+    request: Rows
+    sequence: Rows
+    tokens: Floats  # [C, 2 + L]: prompt tokens by what was found: first, missing, at each location
+    counts: Ints  # see the indices below
+    area: Floats  # [2] integral of requests in the system, and since when
 
 
-ARRIVED, ENDED, REFUSED, DICE, SESSIONS, INSIDE, TABLE_FULL, BEGUN = range(8)  # of State.count
+ARRIVED, ENDED, REFUSED, DICE, SESSIONS, INSIDE, TABLE_FULL, BEGUN = range(8)  # of State.counts
 
 
 class Samples(NamedTuple):
     """The state at equally spaced times: one row a time."""
 
-    time: NDArray[f8]
-    domain: NDArray[Any]
-    instance: NDArray[Any]
-    server: NDArray[Any]
-    device: NDArray[Any]
-    pool: NDArray[Any]
-    tokens: NDArray[f8]
+    time: Floats
+    domain: Rows
+    instance: Rows
+    server: Rows
+    device: Rows
+    pool: Rows
+    tokens: Floats
 
 
 def fixed(
@@ -249,7 +251,7 @@ def state(facility: Facility, demand: Demand, replay: Replay, busy: int, most_re
     )
 
 
-def _sequences(facility: Facility) -> NDArray[i8]:
+def _sequences(facility: Facility) -> Ints:
     """The most sequences an instance of each pool can ever run at once: by HBM and by the pace."""
     m, w = facility.machines, facility.work
     least_kv = np.maximum(w.running[:, 1:].min(axis=1, initial=np.inf), 1.0)
