@@ -36,7 +36,7 @@ def judge(seen: Observed, instance: Instance, told: Prediction, layout: Layout) 
     failing = [
         *(f for index, cls in enumerate(classes) for f in of_promises(seen, instance, cls, index)),
         *(f for index, cls in enumerate(classes) for f in of_hits(seen, cls, index)),
-        *of_wear(resources),
+        *of_wear(seen, resources),
     ]
     failing = list({(f.law, f.resource): f for f in reversed(failing)}.values())[::-1]
     reasons = [f.reason for f in failing]
@@ -116,7 +116,7 @@ def _short(cls: ClassReplay, what: str, have: float, need: float, law: Law, reso
 def late_for(seen: Observed, late: NDArray[Any]) -> tuple[Law, str]:
     """What made most of the late first tokens late: a context that should have been there, a load, or the
     wait for a rank."""
-    pool = seen.names.pools[_commonest(late["pool"])] if len(late) else seen.names.pools[0]
+    pool = seen.names.pools[_commonest(late["prefill_pool"])] if len(late) else seen.names.pools[0]
     lost = late[(late["found"] == MISS) & (late["due"] != NONE)]
     loading = late[(late["load"] > late["wait"]) & (late["load"] > late["wall"]) & (late["found"] >= 0)]
     if len(lost) > len(late) / 2:
@@ -158,8 +158,8 @@ def of_hits(seen: Observed, cls: ClassReplay, index: int) -> list[Failing]:
     return failing
 
 
-def of_wear(resources: tuple[ResourceReplay, ...]) -> list[Failing]:
-    """Drives that would be worn out before their time."""
+def of_wear(seen: Observed, resources: tuple[ResourceReplay, ...]) -> list[Failing]:
+    """Drives that would surely be worn out before their time."""
     return [
         Failing(
             r.law, r.resource,
@@ -167,7 +167,7 @@ def of_wear(resources: tuple[ResourceReplay, ...]) -> list[Failing]:
             r.capacity, r.mean,
         )
         for r in resources
-        if r.law is Law.ENDURANCE and r.mean > r.capacity
+        if r.law is Law.ENDURANCE and r.mean > r.capacity * (1 + seen.written_error(r.resource))
     ]  # fmt: skip
 
 

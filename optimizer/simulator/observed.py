@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from optimizer.simulator.engine.state import ARRIVED, FIRST, MISS, REJECTED, SERVED, Samples, State
 from optimizer.simulator.statistics import BATCHES, interval, steady, warmup
@@ -99,6 +100,16 @@ class Observed:
         """What a running total of each row gained in the steady part, per second."""
         values = table[column]
         return np.asarray((values[-1] - values[self.first_sample]) / self.seconds)
+
+    def written_error(self, store: str) -> float:
+        """Half-width of the 95% interval of the bytes written to a store, relative, by batch means."""
+        here = self.facility.places.domain_store == self.names.stores.index(store)
+        written = np.diff(self.samples.device["written"][:, here].sum(axis=1))[self.first_sample :]
+        batches = np.array([part.sum() for part in np.array_split(written, min(BATCHES, len(written)))])
+        if len(batches) < 2 or not batches.any():
+            return math.inf
+        spread = float(batches.std(ddof=1)) / math.sqrt(len(batches))
+        return float(stdtrit(len(batches) - 1, 0.975)) * spread / float(batches.mean())
 
     def most(self, values: Floats) -> float:
         """The largest sample of the steady part."""
