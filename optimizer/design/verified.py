@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from optimizer.design.basis import Tightened
 from optimizer.design.comparisons.nearby import known as starting_point
@@ -70,8 +70,8 @@ def verified(
     """Replay a layout of `instance`, and solve again until one passes, at most ROUNDS times and in time.
 
     `instance` is the problem before any touching point moved, `replay` judges a layout at its coefficients.
-    The replay of a layout is not counted as search: it is made however little time is left. Where no layout
-    passes, the one that came nearest is returned.
+    The time limit is one of search: a replay is made however little is left of it, and takes nothing of it.
+    Where no layout passes, the one that came nearest is returned.
     """
     judged: list[Judged] = []
     asked: list[tuple[tuple[Tightened, ...], dict[str, float]]] = []
@@ -80,7 +80,9 @@ def verified(
     while True:
         if progress:
             progress(STAGE, clock.elapsed, best.layout.objective_usd, None, None)
+        began = clock.elapsed
         judged.append(Judged(best, by, replay(best.layout)))
+        clock = replace(clock, limit=clock.limit + clock.elapsed - began)
         verdict = judged[-1].verdict
         if state_of(verdict) != "failed":
             return _ended(judged, judged[-1], asked, rounds, "")

@@ -54,8 +54,15 @@ def _worst(replay: ReplayOut) -> str:
     seen = [c for c in replay.classes if c.attainment.mean is not None]
     if not seen:
         return "no class had requests enough to judge"
-    cls = min(seen, key=lambda c: ((c.attainment.mean or 0.0) - c.required, c.cls))
-    return f"attainment {cls.cls} {shown(cls.attainment)}, required {words.share(cls.required)}"
+    cls = min(seen, key=lambda c: ((_attained(c).mean or 0.0) - c.required, c.cls))
+    return f"attainment {cls.cls} {shown(_attained(cls))}, required {words.share(cls.required)}"
+
+
+def _attained(c: ClassSeen) -> Span:
+    """The smaller share: of first tokens in time, or of requests at their pace."""
+    if c.tpot_attainment.mean is None or c.attainment.mean is None:
+        return c.attainment
+    return min(c.attainment, c.tpot_attainment, key=lambda span: span.mean or 0.0)
 
 
 def shown(span: Span) -> str:
@@ -85,9 +92,9 @@ def replayed(result: Result, most: int | None = TOLD) -> RenderableType | None:
 
 
 def _promises(replay: ReplayOut) -> RenderableType:
-    """One line a class: in time, hits, and the first token's p95, as planned and as seen."""
+    """One line a class: in time, at its pace, hits as planned and as seen, the first token's p95."""
     columns = (
-        "class", ">required", ">planned", ">in time", ">hits planned", ">seen", ">p95 TTFT planned", ">seen",
+        "class", ">required", ">planned", ">in time", ">in pace", ">hits planned", ">seen", ">p95 TTFT",
         ">limit",
     )
     return table(columns, (_promise(c) for c in replay.classes))
@@ -95,10 +102,10 @@ def _promises(replay: ReplayOut) -> RenderableType:
 
 def _promise(c: ClassSeen) -> Sequence[str]:
     return (
-        c.cls, words.share(c.required), planned_share(c), shown(c.attainment),
+        c.cls, words.share(c.required), planned_share(c), shown(c.attainment), shown(c.tpot_attainment),
         words.share(sum(share for found, share in c.predicted.items() if _hit(found))),
         words.share(sum(s.mean or 0.0 for found, s in c.simulated.items() if _hit(found))),
-        seconds(c.ttft_predicted_p95), seconds(c.ttft.p95), seconds(c.ttft_limit_s),
+        seconds(c.ttft.p95), seconds(c.ttft_limit_s),
     )
 
 

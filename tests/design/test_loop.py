@@ -10,11 +10,13 @@ import pytest
 
 from optimizer.design import verified as room
 from optimizer.design.replay import replay_out, state_of
+from optimizer.design.rounds import improve
 from optimizer.design.search import Clock
-from optimizer.design.tighten import tightened
+from optimizer.design.tighten import Tightening, tightened
 from optimizer.design.verified import ROUNDS, Verified, verified
 from optimizer.instance import Instance
 from optimizer.instance.build import build
+from optimizer.simulator import simulate
 from optimizer.simulator.types import Law
 from optimizer.verify import check
 from tests.design.beside import CATALOG, OPTIONS, asked, solved
@@ -99,6 +101,19 @@ def test_time_ends_the_rounds_and_is_named():
     assert found.ended == f"the time limit came before round 1 of {ROUNDS}: raise --time-limit"
 
 
+def test_a_replay_takes_nothing_of_the_time_for_search():
+    says = Says(verdict(broken(Law.TIER_READ, STORE)), verdict())
+
+    def slow(layout):
+        clock.started -= 100.0
+        return says(layout)
+
+    clock = Clock.start(60.0)
+    found = verified(base(), solved("tiny"), slow, OPTIONS, clock)
+    assert found.ended == ""
+    assert len(found.rounds) == 1
+
+
 def test_an_interrupt_ends_the_rounds_and_is_named():
     found, _ = looped(verdict(broken(Law.TIER_READ, STORE)), interrupt=lambda: True)
     assert found.ended == "interrupted"
@@ -166,3 +181,37 @@ def test_what_json_has_no_word_for_is_null():
     assert out.classes[0].ttft_fed_back_p95 == 0.7
     assert out.waits == {"q": 0.5}
     assert type(out).model_validate_json(out.model_dump_json()) == out
+
+
+# ---- with the real replay ---------------------------------------------------------------------------------
+
+MANY = ("classes.k2-agentic.peak_rate=x8",)
+
+
+def kinder(law: Law, resource: str):
+    """A layout of a model that counts 30% of what it should: every law kept, and not enough bought."""
+    question = asked("tiny", *MANY)
+    instance = build(question.workload, CATALOG)
+    best, _, _ = improve(tightened(instance, Tightening({(law, resource): 0.3})), OPTIONS, Clock.start(60.0))
+    assert best is not None
+    assert best.certificate.passed
+
+    def replay(layout):
+        return simulate(instance, layout, question.workload, CATALOG, requests=20_000)
+
+    return instance, best, replay
+
+
+@pytest.mark.parametrize(("law", "resource"), [
+    (Law.TIER_CAPACITY, STORE), (Law.PREFILL_TIME, "HGX-B300-8"),
+])
+def test_a_layout_that_keeps_every_law_and_fails_its_replay_is_repaired(law, resource):
+    instance, best, replay = kinder(law, resource)
+    found = verified(instance, best, replay, OPTIONS, Clock.start(60.0))
+    assert found.rejected
+    assert found.rejected[0].failing
+    assert found.ended == ""
+    assert found.judged.verdict.passed
+    assert found.judged.best.certificate.passed
+    assert replay(found.judged.best.layout).passed
+    assert not replay(best.layout).passed
