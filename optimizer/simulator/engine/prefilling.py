@@ -125,10 +125,11 @@ def free_at(state: State, instance: int) -> int:
 
 @inner
 def instance_for(fixed: Fixed, state: State, pool: int, found: int, domain: int) -> int:
-    """The instance that takes a request: the one whose HBM holds its context; else of those that reach its
-    context without a NIC, or of all, the one with a rank free first."""
-    if domain != NONE and fixed.domain_instance[domain] != NONE:
-        return int(fixed.domain_instance[domain])
+    """The instance of a pool that takes a request: the one whose HBM holds its context; else of those that
+    reach its context without a NIC, or of all, the one with a rank free first."""
+    holder = NONE if domain == NONE else fixed.domain_instance[domain]
+    if holder != NONE and state.instance[holder]["pool"] == pool and state.instance[holder]["up"]:
+        return int(holder)
     best, near = NONE, False
     store = NONE if domain == NONE else fixed.location[found]["store"]
     for i in range(state.pool[pool]["first"], state.pool[pool]["last"]):
@@ -148,7 +149,7 @@ def load(fixed: Fixed, state: State, request: int, domain: int, tokens: float, n
     """The time that many tokens of a request's context have come from a domain."""
     q = state.request[request]
     place = q["found"]
-    if domain == NONE or fixed.location[place]["tier"] == HBM:
+    if domain == NONE or fixed.domain_instance[domain] == q["instance"]:
         return now
     at, p, i = fixed.location[place], q["pool"], q["instance"]
     b = state.bucket[q["bucket"]]
@@ -156,6 +157,10 @@ def load(fixed: Fixed, state: State, request: int, domain: int, tokens: float, n
     size = fixed.stored[BYTES, q["bucket"], place] + slope * (tokens - b["tokens"])
     if size <= 0:
         return now
+    if at["tier"] == HBM:  # in the HBM of another lane: handed over as prefill hands over to decode
+        done = through_nic(state, state.instance[i]["server"], size, now)
+        pace = state.pool[p]["handed_rate"]
+        return float(max(done, now + size / pace) if pace > 0 else done)
     device = state.device[domain]
     done = serve_device(device, size, now)
     linked = size * fixed.road[LINK, p, place] / state.instance[i]["link"]
