@@ -18,6 +18,7 @@ from optimizer.simulator.engine.prefilling import reject
 from optimizer.simulator.engine.state import NONE, STEP, Fixed, State
 
 DONE = 1e-9  # iterations, relative: what counts as finished
+CLOCK = 1e-15  # relative: what rounding may take from a time, some units in the last place
 NOTHING, KV, TIME = range(3)  # what an instance lacks
 
 
@@ -118,10 +119,9 @@ def enter(fixed: Fixed, state: State, request: int, pool: int, now: float) -> No
     if q["kv"] > p["room"] * (1 + EPSILON):
         reject(state, request, now)
         return
-    found, lacking = NONE, KV
-    if p["waiting"] == 0:
-        found, lacking = best(state, pool, request)
-    if found != NONE:
+    first = request if p["waiting"] == 0 else p["head"]  # behind others, it lacks what the first of them lacks
+    found, lacking = best(state, pool, first)
+    if found != NONE and first == request:
         admit(fixed, state, request, found, now)
         return
     if lacking == KV:
@@ -209,7 +209,8 @@ def over(state: State, instance: int) -> bool:
     if i["sequences"] == 0:
         return False
     goal = state.sequence[i["heap_first"]]["steps"]
-    return bool(goal <= i["steps"] + DONE * max(1.0, goal))
+    unseen = CLOCK * i["since"] / i["step"]  # iterations within the rounding of a time: late ones never end else
+    return bool(goal <= i["steps"] + DONE * max(1.0, goal) + unseen)
 
 
 @inner
