@@ -133,7 +133,8 @@ def first_tokens(rows: NDArray[Any]) -> Floats:
 
 def per_token(rows: NDArray[Any]) -> Floats:
     """Seconds per output token after the first one came, waiting to be decoded included; inf: not ended."""
-    return np.where(np.isnan(rows["done"]), np.inf, (rows["done"] - rows["first_token"]) / rows["output"])
+    seconds = (rows["done"] - rows["first_token"]) / np.maximum(rows["output"], 1.0)
+    return np.where(np.isnan(seconds), np.inf, seconds)
 
 
 def found_names(rows: NDArray[Any], tier_of: tuple[str, ...]) -> NDArray[Any]:
