@@ -22,6 +22,8 @@ from optimizer.simulator.types import Verdict
 from optimizer.solver import SolveOptions
 from optimizer.workload import Loaded, Workload
 
+STOPPED = "interrupted"
+
 
 @dataclass(frozen=True)
 class Witnessed:
@@ -55,9 +57,12 @@ def witnessed(
     """Replay a layout that passed the exact check, repair it where it fails, and replay it in bad times.
 
     `instance` is the problem as built: layouts are replayed at its coefficients, whatever they were found at.
+    Ctrl-C ends the replay and keeps the layout.
     """
-    if not best.certificate.passed or (interrupt is not None and interrupt()):
+    if not best.certificate.passed:
         return Witnessed(best)
+    if interrupt is not None and interrupt():
+        return Witnessed(best, ended=STOPPED)
 
     spent: list[float] = []
 
@@ -71,9 +76,15 @@ def witnessed(
             seed=options.seed, outage=case.outage, disturbance=case.disturbance,
         )  # fmt: skip
 
-    found = verified(instance, best, replayed, options, clock, progress=progress, interrupt=interrupt)
+    try:
+        found = verified(instance, best, replayed, options, clock, progress=progress, interrupt=interrupt)
+    except KeyboardInterrupt:  # a second Ctrl-C: no more of this, but the answer is there
+        return Witnessed(best, ended=STOPPED, seconds=sum(spent))
     layout, verdict = found.judged.best.layout, found.judged.verdict
-    table = stress(instance, layout, stressed, interrupt=interrupt)
+    try:
+        table = stress(instance, layout, stressed, interrupt=interrupt)
+    except KeyboardInterrupt:
+        table = None
     return Witnessed(
         best=found.judged.best,
         by=found.judged.by,
@@ -84,7 +95,7 @@ def witnessed(
         rounds=found.rounds,
         ended=found.ended,
         stress=table,
-        seconds=sum(spent) + table.seconds,
+        seconds=sum(spent) + (table.seconds if table else 0.0),
     )
 
 
@@ -102,5 +113,7 @@ def ttft_with_waits(
 def taken(spent: list[float]) -> Iterator[None]:
     """Adds the seconds that what stands inside takes."""
     began = time.monotonic()
-    yield
-    spent.append(time.monotonic() - began)
+    try:
+        yield
+    finally:
+        spent.append(time.monotonic() - began)

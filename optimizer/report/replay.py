@@ -27,6 +27,8 @@ def in_short(result: Result) -> Iterator[tuple[str, str]]:
     """The lines of the head that say whether a replay found the promises kept."""
     replay = result.checks.replay
     if replay is None:
+        if result.checks.replay_ended:
+            yield "replay", f"not replayed: {result.checks.replay_ended}"
         return
     yield "replay", _said(replay)
     if replay.state != "passed":

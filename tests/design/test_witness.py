@@ -125,6 +125,24 @@ def test_an_interrupt_leaves_the_replay_out(monkeypatch):
     monkeypatch.setattr(simulator, "simulate", None)
     result = plan(asked("tiny"), CATALOG, OPTIONS, simulate=True, interrupt=lambda: True)
     assert result.checks.replay is None
+    assert result.checks.replay_ended == "interrupted"
+
+
+@pytest.mark.parametrize("at", [0, 1, 5])
+def test_a_second_interrupt_ends_the_replays_and_keeps_the_layout(monkeypatch, at):
+    stub = Simulator(both(0.97, 0.98))
+
+    def torn(*args, **options):
+        if len(stub.calls) == at:
+            raise KeyboardInterrupt
+        return stub.simulate(*args, **options)
+
+    monkeypatch.setattr(simulator, "simulate", torn)
+    result = plan(asked("tiny"), CATALOG, OPTIONS, simulate=True)
+    assert result.layout is not None
+    assert result.stress is None
+    assert (result.checks.replay is None) == (at == 0)
+    assert result.checks.replay_ended == ("interrupted" if at == 0 else "")
 
 
 def test_waits_that_were_seen_move_the_predicted_p95():

@@ -64,6 +64,11 @@ def test_inconclusive_is_said_and_is_no_success():
     assert "every promise held" not in said
 
 
+def test_an_interrupted_replay_is_said():
+    said = head(made(checks={"exact": made().checks.exact.model_dump(), "replay_ended": "interrupted"}))
+    assert "replay not replayed: interrupted" in said
+
+
 def test_without_a_replay_nothing_is_said():
     text = text_of(page(bare()))
     assert "replay" not in text
