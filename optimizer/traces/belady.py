@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.compiled import compiled
+from optimizer.compiled import compiled, entry
 from optimizer.traces.reuse import Reuses
 
 
@@ -42,7 +42,7 @@ def optimal_hits(groups: Reuses, requests: int, capacities: Sequence[int]) -> li
     return [int(repeated + _hits(begin, after, blocks, capacity)) for capacity in capacities]
 
 
-@compiled
+@entry
 def _hits(
     begin: NDArray[np.int64], after: NDArray[np.int64], blocks: NDArray[np.int64], capacity: int
 ) -> int:

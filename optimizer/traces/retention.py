@@ -23,7 +23,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.compiled import compiled
+from optimizer.compiled import entry
 from optimizer.errors import InputError, Problem
 from optimizer.traces.reuse import Reuses, blocks_of, reuses
 from optimizer.traces.types import Trace
@@ -146,7 +146,7 @@ def _ends(trace: Trace, clock: Clock) -> NDArray[np.float64]:
     return trace.time + np.where(unknown, 0.0, trace.api)
 
 
-@compiled
+@entry
 def _sweep(
     start: NDArray[np.int64], first: NDArray[np.int64], count: NDArray[np.int64], unique: int,
     time: NDArray[np.float64], expiry: NDArray[np.float64], order: NDArray[np.int64],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.compiled import compiled
+from optimizer.compiled import entry
 from optimizer.errors import InputError, Problem
 from optimizer.traces.types import Chains, Trace
 
@@ -110,7 +110,7 @@ def _tokens(
     return upto - np.minimum((begins - begin_of_request) * size, limit)
 
 
-@compiled
+@entry
 def _group(
     start: NDArray[np.int64], first: NDArray[np.int64], count: NDArray[np.int64], unique: int,
     request: NDArray[np.int64], previous: NDArray[np.int64], blocks: NDArray[np.int64],

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.compiled import compiled
+from optimizer.compiled import compiled, entry
 from optimizer.traces.reuse import blocks_of
 from optimizer.traces.types import Trace
 
@@ -94,7 +94,7 @@ def _above(tree: NDArray[np.int64], live: NDArray[np.bool_], slot: int, resident
     return resident - below
 
 
-@compiled
+@entry
 def _pass(
     start: NDArray[np.int64], first: NDArray[np.int64], count: NDArray[np.int64], accesses: int,
     inputs: NDArray[np.int64], block_tokens: int, reverse: bool,

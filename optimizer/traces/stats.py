@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.compiled import compiled
+from optimizer.compiled import entry
 from optimizer.files import open_regular, resolve_trace
 from optimizer.traces.columns import REMARKS
 from optimizer.traces.concurrency import Concurrency, concurrency
@@ -123,7 +123,7 @@ def block_counts(trace: Trace, chains: Chains) -> BlockCounts:
     )
 
 
-@compiled
+@entry
 def _shape(
     start: NDArray[np.int64], first: NDArray[np.int64], count: NDArray[np.int64], unique: int
 ) -> tuple[int, int]:
