@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,19 +99,26 @@ def of_promises(seen: Observed, instance: Instance, cls: ClassReplay, index: int
         law, resource = late_for(seen, rows[first_tokens(rows) > cls.ttft_limit])
         failing.append(_short(cls, "first tokens in time", cls.attainment.mean, cls.required, law, resource))
     if cls.tpot_attainment.high < cls.required:
-        law, resource = slow_for(seen, rows[per_token(rows) > cls.tpot_limit])
-        reason = "requests at their pace"
-        failing.append(_short(cls, reason, cls.tpot_attainment.mean, cls.required, law, resource))
+        slow = slow_for(seen, instance, rows[per_token(rows) > cls.tpot_limit])
+        failing.append(_slow(cls, "requests at their pace", cls.tpot_attainment.mean, cls.required, *slow))
     turned_away = seen.share(rows, rejected(rows), seen.end)
     if turned_away.low > REFUSED_SHARE:
-        law, resource = slow_for(seen, rows[rejected(rows)])
-        failing.append(_short(cls, "requests served", 1 - turned_away.mean, 1.0, law, resource))
+        slow = slow_for(seen, instance, rows[rejected(rows)])
+        failing.append(_slow(cls, "requests served", 1 - turned_away.mean, 1.0, *slow))
     return failing
 
 
 def _short(cls: ClassReplay, what: str, have: float, need: float, law: Law, resource: str) -> Failing:
     reason = f"{cls.cls}: {have:.1%} {what}, required {need:.1%}; {law.value}[{resource}] is short"
     return Failing(law, resource, reason, have, need)
+
+
+def _slow(
+    cls: ClassReplay, what: str, seen: float, required: float, law: Law, resource: str, running: float, z: float
+) -> Failing:
+    """Sequences come and go: as many as run on average need room for z standard deviations more."""
+    short = _short(cls, what, seen, required, law, resource)
+    return replace(short, have=running, need=running + z * math.sqrt(running))
 
 
 def late_for(seen: Observed, late: NDArray[Any]) -> tuple[Law, str]:
@@ -128,13 +136,17 @@ def late_for(seen: Observed, late: NDArray[Any]) -> tuple[Law, str]:
     return Law.PREFILL_TIME, pool
 
 
-def slow_for(seen: Observed, slow: NDArray[Any]) -> tuple[Law, str]:
-    """What made sequences wait to be decoded: HBM or time, of the pool where most of them are."""
+def slow_for(seen: Observed, instance: Instance, slow: NDArray[Any]) -> tuple[Law, str, float, float]:
+    """What made sequences wait to be decoded: HBM or time, of the pool where most of them are; the sequences
+    that run there on average, at least one, and the standard deviations of them there should be room for."""
     pools = seen.state.pool
     decoding = slow[pools["decodes"][slow["pool"]]] if len(slow) else slow
     p = _commonest(decoding["pool"]) if len(decoding) else int(np.flatnonzero(pools["decodes"])[0])
     short_of_time = pools[p]["short_time"] >= pools[p]["short_kv"]
-    return (Law.DECODE_TIME if short_of_time else Law.RUNNING_KV), seen.names.pools[p]
+    mine = slice(seen.facility.machines.pool_instance[p], seen.facility.machines.pool_instance[p + 1])
+    running = float(seen.grown(seen.samples.instance[:, mine], "sequence_area").sum())
+    law = Law.DECODE_TIME if short_of_time else Law.RUNNING_KV
+    return law, seen.names.pools[p], max(1.0, running), instance.quantile
 
 
 def of_hits(seen: Observed, cls: ClassReplay, index: int) -> list[Failing]:
