@@ -114,10 +114,10 @@ def _short(cls: ClassReplay, what: str, have: float, need: float, law: Law, reso
 
 
 def _slow(
-    cls: ClassReplay, what: str, seen: float, required: float, law: Law, resource: str, running: float, z: float
+    cls: ClassReplay, what: str, seen: float, required: float, where: tuple[Law, str], running: float, z: float
 ) -> Failing:
     """Sequences come and go: as many as run on average need room for z standard deviations more."""
-    short = _short(cls, what, seen, required, law, resource)
+    short = _short(cls, what, seen, required, *where)
     return replace(short, have=running, need=running + z * math.sqrt(running))
 
 
@@ -136,7 +136,7 @@ def late_for(seen: Observed, late: NDArray[Any]) -> tuple[Law, str]:
     return Law.PREFILL_TIME, pool
 
 
-def slow_for(seen: Observed, instance: Instance, slow: NDArray[Any]) -> tuple[Law, str, float, float]:
+def slow_for(seen: Observed, instance: Instance, slow: NDArray[Any]) -> tuple[tuple[Law, str], float, float]:
     """What made sequences wait to be decoded: HBM or time, of the pool where most of them are; the sequences
     that run there on average, at least one, and the standard deviations of them there should be room for."""
     pools = seen.state.pool
@@ -146,7 +146,7 @@ def slow_for(seen: Observed, instance: Instance, slow: NDArray[Any]) -> tuple[La
     mine = slice(seen.facility.machines.pool_instance[p], seen.facility.machines.pool_instance[p + 1])
     running = float(seen.grown(seen.samples.instance[:, mine], "sequence_area").sum())
     law = Law.DECODE_TIME if short_of_time else Law.RUNNING_KV
-    return law, seen.names.pools[p], max(1.0, running), instance.quantile
+    return (law, seen.names.pools[p]), max(1.0, running), instance.quantile
 
 
 def of_hits(seen: Observed, cls: ClassReplay, index: int) -> list[Failing]:
