@@ -22,7 +22,7 @@ from optimizer.simulator.predicted import predicted
 from optimizer.simulator.replay import nothing
 from optimizer.simulator.types import Demand, Facility, Floats, Names, Outage, Replay, Verdict
 from optimizer.simulator.under_way import Busy, under_way
-from optimizer.units import parse
+from optimizer.units import UnitError, parse
 from optimizer.workload import Workload
 
 LEAST_REQUESTS = 40_000
@@ -191,4 +191,7 @@ def parse_outage(text: str | None, built: Facility, names: Names, spares: bool) 
             Problem("--fail", "", f"{sku}#{which}: the layout has {len(servers)} of {sku} in use", "")
         )
     restart = RESTART_SECONDS if spares else np.inf
-    return Outage(int(servers[which - 1]), parse(when.strip(), "seconds"), restart)
+    try:
+        return Outage(int(servers[which - 1]), parse(when.strip(), "seconds"), restart)
+    except UnitError as fault:
+        raise InputError(Problem("--fail", "", str(fault), f"write {node}@600 s")) from None

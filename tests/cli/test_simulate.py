@@ -128,6 +128,8 @@ def test_the_same_seed_is_the_same_replay(tiny):
 
 @pytest.mark.parametrize(("option", "value", "said"), [
     ("--fail", "HGX-9@600 s", "names no server of the layout"),
+    ("--fail", "HGX-B300-8@600", 'did you mean "600 s"?'),
+    ("--fail", "HGX-B300-8#99@600 s", "the layout has 3 of HGX-B300-8 in use"),
     ("--trace", "nobody=weka_claude_code_60s_b512", "there is no class nobody"),
     ("--trace", "weka_claude_code_60s_b512", "the workload has several classes"),
     ("--trace", "k2-agentic=no-such-trace", "no-such-trace"),
