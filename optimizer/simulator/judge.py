@@ -114,10 +114,10 @@ def _short(cls: ClassReplay, what: str, have: float, need: float, law: Law, reso
 
 
 def _slow(
-    cls: ClassReplay, what: str, seen: float, required: float, where: tuple[Law, str], running: float, z: float
+    cls: ClassReplay, what: str, have: float, need: float, where: tuple[Law, str], running: float, z: float
 ) -> Failing:
     """Sequences come and go: as many as run on average need room for z standard deviations more."""
-    short = _short(cls, what, seen, required, *where)
+    short = _short(cls, what, have, need, *where)
     return replace(short, have=running, need=running + z * math.sqrt(running))
 
 
