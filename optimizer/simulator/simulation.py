@@ -13,7 +13,7 @@ from optimizer.instance import Instance, Layout
 from optimizer.simulator.demand import draw
 from optimizer.simulator.engine.run import Idle
 from optimizer.simulator.engine.run import replay as run
-from optimizer.simulator.engine.state import Samples, State, fixed, samples, state
+from optimizer.simulator.engine.state import ARRIVED, Samples, State, fixed, samples, state
 from optimizer.simulator.facility import facility
 from optimizer.simulator.judge import judge
 from optimizer.simulator.observed import Observed
@@ -115,6 +115,8 @@ def replayed_through(
         demand.idle_kept[order],
     )  # fmt: skip
     run(told, now, seen, idle, busy)
+    if now.counts[ARRIVED] >= table:
+        raise RuntimeError(f"{table} requests filled the table of requests: the replay ended too early")
     if now.heap.counts[2]:
         raise RuntimeError(f"{now.heap.counts[2]} events found the table of events full")
     return now, seen

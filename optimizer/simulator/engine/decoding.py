@@ -62,11 +62,14 @@ def plan_next(state: State, instance: int, now: float) -> None:
 
 @inner
 def fits(state: State, instance: int, request: int) -> int:
-    """What an instance lacks to take a sequence: NOTHING, room for its KV, or time in the iteration."""
+    """What an instance lacks to take a sequence: NOTHING, room for its KV, or time in the iteration. One alone
+    is run however long its iteration is: else it would wait for ever, and those behind it."""
     i, q = state.instance[instance], state.request[request]
     pool = state.pool[i["pool"]]
     if i["kv"] + q["kv"] > pool["room"] * (1 + EPSILON) or i["sequences"] >= i["heap_room"]:
         return KV
+    if i["sequences"] == 0:
+        return NOTHING
     step = step_of(pool, i["sequences"] + 1, i["memory"] + q["memory"], i["flops"] + q["flops"])
     return TIME if step > pool["limit"] * (1 + EPSILON) else NOTHING
 
@@ -117,7 +120,7 @@ def enter(fixed: Fixed, state: State, request: int, pool: int, now: float) -> No
     q, p = state.request[request], state.pool[pool]
     q["pool"] = pool
     if q["kv"] > p["room"] * (1 + EPSILON):
-        reject(state, request, now)
+        reject(fixed, state, request, now)
         return
     first = request if p["waiting"] == 0 else p["head"]  # behind others, it lacks what the first of them lacks
     found, lacking = best(state, pool, first)

@@ -171,16 +171,32 @@ def begin_running(fixed: Fixed, state: State, request: int, now: float) -> None:
     plan = state.session[q["session"]]["plan"]
     if plan == NONE or q["recorded"] != NONE:
         return
-    domains, where = len(state.cache.domain), state.session[q["session"]]["where"]
     for i in range(places(fixed, plan)):
         location = location_of(fixed, plan, i)
-        domain = place(fixed, location, where)
-        if domain == NONE:
-            continue
-        c = find(state.cache, q["session"] * domains + domain)
+        c = copy_at(fixed, state, q["session"], location)
         if c == EMPTY:
             continue
         if fixed.location[location]["tier"] == HBM or fixed.rules[EXCLUSIVE] > 0:
             drop(state.cache, c, now)
         else:
             touch(state.cache, c, np.inf)
+
+
+@inner
+def let_go(fixed: Fixed, state: State, request: int, now: float) -> None:
+    """Nobody comes back to the context of a request: its copies go."""
+    q = state.request[request]
+    plan = state.session[q["session"]]["plan"]
+    if plan == NONE or q["recorded"] != NONE:
+        return
+    for i in range(places(fixed, plan)):
+        c = copy_at(fixed, state, q["session"], location_of(fixed, plan, i))
+        if c != EMPTY:
+            drop(state.cache, c, now)
+
+
+@inner
+def copy_at(fixed: Fixed, state: State, session: int, location: int) -> int:
+    """The copy of a drawn context at a location, or -1."""
+    domain = place(fixed, location, state.session[session]["where"])
+    return EMPTY if domain == NONE else find(state.cache, session * len(state.cache.domain) + domain)

@@ -6,7 +6,7 @@ import numpy as np
 
 from optimizer.compiled import inner
 from optimizer.simulator.engine.cache import flush
-from optimizer.simulator.engine.decoding import advance, leave, plan_next
+from optimizer.simulator.engine.decoding import advance, call_waiting, leave, plan_next
 from optimizer.simulator.engine.heap import push
 from optimizer.simulator.engine.prefilling import arrive
 from optimizer.simulator.engine.state import NONE, OUTAGE_RESTART, RESTART, Fixed, State
@@ -61,3 +61,5 @@ def restart(fixed: Fixed, state: State, server: int, now: float) -> None:
             state.instance[i]["up"] = True
             for k in range(state.instance[i]["rank_first"], state.instance[i]["rank_last"]):
                 state.rank[k] = now
+    for p in range(len(state.pool)):
+        call_waiting(fixed, state, p, now)

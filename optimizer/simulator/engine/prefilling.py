@@ -11,7 +11,7 @@ import numpy as np
 
 from optimizer.compiled import inner
 from optimizer.simulator.engine.cache import account, reserve
-from optimizer.simulator.engine.finding import HBM, begin_running, look_up, roll
+from optimizer.simulator.engine.finding import HBM, begin_running, let_go, look_up, roll
 from optimizer.simulator.engine.heap import push
 from optimizer.simulator.engine.lengths import across, along
 from optimizer.simulator.engine.state import (
@@ -49,7 +49,7 @@ def arrive(fixed: Fixed, state: State, request: int, now: float) -> None:
         p = route(fixed, state, request)
     i = NONE if p == NONE else instance_for(fixed, state, p, q["found"], domain)
     if i == NONE:
-        reject(state, request, now)
+        reject(fixed, state, request, now)
         return
     p = state.instance[i]["pool"]
     begin_running(fixed, state, request, now)
@@ -68,9 +68,10 @@ def arrive(fixed: Fixed, state: State, request: int, now: float) -> None:
 
 
 @inner
-def reject(state: State, request: int, now: float) -> None:
-    """Nobody can serve a request."""
+def reject(fixed: Fixed, state: State, request: int, now: float) -> None:
+    """Nobody can serve a request: its session ends, and nobody comes back to its context."""
     q = state.request[request]
+    let_go(fixed, state, request, now)
     q["state"], q["done"] = REJECTED, now
     state.counts[REFUSED] += 1
     inside(state, -1, now)
