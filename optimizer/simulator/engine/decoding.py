@@ -62,8 +62,8 @@ def plan_next(state: State, instance: int, now: float) -> None:
 
 @inner
 def fits(state: State, instance: int, request: int) -> int:
-    """What an instance lacks to take a sequence: NOTHING, room for its KV, or time in the iteration. One alone
-    is run however long its iteration is: else it would wait for ever, and those behind it."""
+    """What an instance lacks to take a sequence: NOTHING, room for its KV, or time in the iteration.
+    One alone is run however long its iteration is: else it would wait for ever, and those behind it."""
     i, q = state.instance[instance], state.request[request]
     pool = state.pool[i["pool"]]
     if i["kv"] + q["kv"] > pool["room"] * (1 + EPSILON) or i["sequences"] >= i["heap_room"]:
@@ -122,7 +122,7 @@ def enter(fixed: Fixed, state: State, request: int, pool: int, now: float) -> No
     if q["kv"] > p["room"] * (1 + EPSILON):
         reject(fixed, state, request, now)
         return
-    first = request if p["waiting"] == 0 else p["head"]  # behind others, it lacks what the first of them lacks
+    first = request if p["waiting"] == 0 else p["head"]  # behind others it lacks what the first of them does
     found, lacking = best(state, pool, first)
     if found != NONE and first == request:
         admit(fixed, state, request, found, now)
@@ -212,7 +212,7 @@ def over(state: State, instance: int) -> bool:
     if i["sequences"] == 0:
         return False
     goal = state.sequence[i["heap_first"]]["steps"]
-    unseen = CLOCK * i["since"] / i["step"]  # iterations within the rounding of a time: late ones never end else
+    unseen = CLOCK * i["since"] / i["step"]  # within the rounding of a time: else late ones never end
     return bool(goal <= i["steps"] + DONE * max(1.0, goal) + unseen)
 
 
