@@ -1,0 +1,146 @@
+"""Faults planted in a layout that passes are found and laid at the right door; what fails is repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from optimizer.cli.exit_codes import ExitCode, of_result
+from optimizer.design.planning import plan
+from optimizer.instance import Layout
+from optimizer.simulator.types import Law, Verdict
+from optimizer.workload import load_workload
+from tests.instance.shipped import CATALOG
+from tests.simulator.planting import (
+    OPTIONS,
+    WORKLOADS,
+    Planned,
+    asked,
+    looped,
+    solved,
+    sound,
+    under_option,
+    with_fewer,
+    with_half_the_dram,
+    without_drives,
+)
+
+DRAM, NVME = "dram@HGX-B300-8", "nvme@HGX-B300-8"
+BUSIER = "classes.agents.peak_rate=4.4 req/s", "classes.agents.reuse.gaps={exponential: {mean: 36 min}}"
+"""More of the same: here the search alone fills its decode pools to the last millisecond of an iteration."""
+
+
+def pool(plan: Planned, role: str) -> str:
+    """The plan's only pool of a role, of which there are several instances."""
+    (row,) = [row for row in plan.layout.pools if f"/{role}" in row.pool]
+    assert row.instances > 1
+    return row.pool
+
+
+def decoding(layout: Layout) -> float:
+    """Accelerators that only decode."""
+    return sum(row.accelerators for row in layout.pools if "/decode" in row.pool)
+
+
+def blamed(verdict: Verdict) -> set[tuple[Law, str]]:
+    """Laws and resources that failed."""
+    return {(failure.law, failure.resource) for failure in verdict.failing}
+
+
+def test_what_faults_are_planted_in_passes_and_uses_every_tier() -> None:
+    verdict = sound("planted").replayed()
+    assert verdict.passed, verdict.reasons
+    (agents,) = verdict.classes
+    below_hbm = {tier: agents.simulated[tier].mean for tier in ("dram", "nvme")}
+    assert below_hbm["nvme"] > 0.1
+    assert below_hbm["dram"] > 0.05
+
+
+def one_bank_less(plan: Planned) -> Planned:
+    return without_drives(plan, 1)
+
+
+def two_banks_less(plan: Planned) -> Planned:
+    return without_drives(plan, 2)
+
+
+def a_prefill_instance_less(plan: Planned) -> Planned:
+    return with_fewer(plan, pool(plan, "prefill"))
+
+
+def a_decode_instance_less(plan: Planned) -> Planned:
+    return with_fewer(plan, pool(plan, "decode"))
+
+
+FAULTS: list[tuple[Callable[[Planned], Planned], Law, str]] = [
+    (one_bank_less, Law.ENDURANCE, NVME),  # a sixth: what it kept longest is lost, the rest wears out sooner
+    (two_banks_less, Law.TIER_CAPACITY, NVME),
+    (with_half_the_dram, Law.TIER_CAPACITY, DRAM),
+    (a_prefill_instance_less, Law.PREFILL_TIME, "prefill"),
+    (a_decode_instance_less, Law.DECODE_TIME, "decode"),
+]
+
+
+@pytest.mark.parametrize(("plant", "law", "resource"), FAULTS, ids=[plant.__name__ for plant, _, _ in FAULTS])
+def test_a_fault_is_rejected_with_the_resource_named(
+    plant: Callable[[Planned], Planned], law: Law, resource: str
+) -> None:
+    good = sound("planted")
+    named = pool(good, resource) if resource in ("prefill", "decode") else resource
+    verdict = plant(good).replayed()
+    assert not verdict.passed
+    assert (law, named) in blamed(verdict)
+    assert any(named in reason for reason in verdict.reasons)
+
+
+@pytest.mark.parametrize("plant", [with_half_the_dram, a_prefill_instance_less, a_decode_instance_less])
+def test_nothing_else_is_blamed_for_one_fault(plant: Callable[[Planned], Planned]) -> None:
+    """These break one promise each; a store that is far too small also makes prefill late, and says so."""
+    assert len(plant(sound("planted")).replayed().failing) == 1
+
+
+def test_machines_that_run_another_option_are_found_out() -> None:
+    """The layout says FP8 KV, the machines keep BF16: every context weighs twice as much."""
+    instance, workload = asked("planted", "options.kimi-k2={only: [int4-bf16]}")
+    verdict = under_option(sound("planted"), "int4-fp8", "int4-bf16", instance, workload).replayed()
+    assert not verdict.passed
+    assert {(Law.TIER_CAPACITY, DRAM), (Law.TIER_CAPACITY, NVME)} <= blamed(verdict)
+
+
+def test_slack_can_be_taken_away() -> None:
+    """Not every missing bank is a fault: with four banks in the place of one, one of them is not missed."""
+    good = sound("planted", "hardware.drive_counts=[4]")
+    assert good.replayed().passed
+    assert without_drives(good, 1).replayed().passed
+
+
+# ---- the loop ---------------------------------------------------------------------------------------------
+
+
+def test_a_layout_that_passes_the_exact_check_and_fails_its_replay_is_repaired() -> None:
+    found = looped("planted", *BUSIER)
+    first = found.rejected[0]
+    assert [(f.law, "decode" in f.resource) for f in first.failing] == [("decode_time", True)]
+    assert [t.law for t in first.tightened] == ["decode_time"]
+    assert found.judged.best.certificate.passed
+    assert found.judged.verdict.passed, found.judged.verdict.reasons
+    before = solved("planted", *BUSIER)[1].layout
+    assert decoding(found.judged.best.layout) > decoding(before)
+    assert found.judged.best.layout.objective_usd >= first.objective_usd == before.objective_usd
+
+
+@pytest.mark.slow
+def test_what_can_never_pass_is_returned_as_not_verified() -> None:
+    """On four servers decoding fits to the last millisecond: there is no room for what the replay asks."""
+    overrides = (
+        "classes.agents.peak_rate=2.15 req/s", BUSIER[1], "hardware.servers={HGX-B300-8: {max: 4}}"
+    )  # fmt: skip
+    result = plan(load_workload(str(WORKLOADS / "planted.yaml"), overrides), CATALOG, OPTIONS, simulate=True)
+    assert result.checks.exact is not None
+    assert result.checks.exact.passed
+    assert result.checks.replay is not None
+    assert result.checks.replay.state == "failed"
+    assert {failure.law for failure in result.checks.replay.failing} == {"decode_time"}
+    assert "cannot be met" in (result.checks.replay_ended or "")
+    assert of_result(result) is ExitCode.REJECTED
