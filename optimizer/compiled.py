@@ -34,7 +34,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """
     if numba is None or numba.config.DISABLE_JIT:
         return function
-    return _decorated(numba.njit(error_model="numpy"), function)
+    return _decorated(numba.njit(error_model="numpy", no_cfunc_wrapper=True), function)
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:

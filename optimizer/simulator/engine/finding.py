@@ -19,7 +19,7 @@ from optimizer.simulator.engine.state import (
     State,
 )
 
-STAGE, HOME = 1, 2  # bits of REQUEST.had
+STAGE, HOME = np.int64(1), np.int64(2)  # bits of REQUEST.had
 HBM = 0  # order of the fastest tier
 WHOLE = 1 - 1e-9  # a node of this share of its bytes is all there
 

@@ -34,7 +34,7 @@ def fail(fixed: Fixed, state: State, server: int, now: float) -> None:
             for k in range(state.instance[i]["rank_first"], state.instance[i]["rank_last"]):
                 state.rank[k] = np.inf
     if fixed.rules[OUTAGE_RESTART] < np.inf:
-        push(state.heap, now + fixed.rules[OUTAGE_RESTART], RESTART, server, 0)
+        push(state.heap, now + fixed.rules[OUTAGE_RESTART], RESTART, server, NONE)
 
 
 @inner

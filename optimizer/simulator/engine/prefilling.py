@@ -64,7 +64,7 @@ def arrive(fixed: Fixed, state: State, request: int, now: float) -> None:
     loaded = load(fixed, state, request, domain, brought, now)
     q["load"] = loaded - now
     wait = max((loaded - now) / state.pool[p]["layers"], loaded - now - q["wall"])
-    push(state.heap, now + wait, READY, request, 0)
+    push(state.heap, now + wait, READY, request, NONE)
 
 
 @inner
@@ -207,7 +207,7 @@ def ready(fixed: Fixed, state: State, request: int, now: float) -> None:
     begin = max(now, state.rank[k])
     q["wait"] = begin - now
     state.rank[k] = begin + q["wall"]
-    push(state.heap, begin, START, request, 0)
+    push(state.heap, begin, START, request, NONE)
 
 
 @inner
@@ -223,7 +223,7 @@ def start(fixed: Fixed, state: State, request: int, now: float) -> None:
     d = state.instance[i]["domain"]
     if d != NONE:
         reserve(state.cache, d, q["held"], 0.0, now)
-    push(state.heap, now + q["wall"], PREFILLED, request, 0)
+    push(state.heap, now + q["wall"], PREFILLED, request, NONE)
 
 
 @inner

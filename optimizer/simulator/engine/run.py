@@ -92,9 +92,9 @@ def begin(fixed: Fixed, state: State, idle: Idle) -> None:
         state.session[s]["kept"] = idle.kept[n]
         if state.session[s]["plan"] != NONE:
             lay_out(fixed, state, s, idle.age[n], NONE)
-        push(state.heap, idle.comes_back[n], RETURN, s, 0)
+        push(state.heap, idle.comes_back[n], RETURN, s, NONE)
     if fixed.rules[OUTAGE_TIME] < np.inf:
-        push(state.heap, fixed.rules[OUTAGE_TIME], FAIL, int(fixed.rules[OUTAGE_SERVER]), 0)
+        push(state.heap, fixed.rules[OUTAGE_TIME], FAIL, int(fixed.rules[OUTAGE_SERVER]), NONE)
     drawn = len(state.session) - len(fixed.recorded)
     for r in range(len(fixed.recorded)):
         if fixed.recorded[r]["after"] == NONE:  # the head of a session, or of what is left of it at time 0
@@ -103,7 +103,7 @@ def begin(fixed: Fixed, state: State, idle: Idle) -> None:
             if fixed.recorded[r]["time"] < 0:
                 begin_recorded(fixed, state, s, r)
             else:
-                push(state.heap, fixed.recorded[r]["time"], RECORD, r, 0)
+                push(state.heap, fixed.recorded[r]["time"], RECORD, r, NONE)
 
 
 @inner
@@ -115,7 +115,7 @@ def begin_recorded(fixed: Fixed, state: State, session: int, r: int) -> None:
     if s["plan"] != NONE:
         lay_out(fixed, state, session, -recorded["time"], r)
     if recorded["next"] != NONE:
-        push(state.heap, fixed.recorded[recorded["next"]]["time"], RECORD, recorded["next"], 0)
+        push(state.heap, fixed.recorded[recorded["next"]]["time"], RECORD, recorded["next"], NONE)
 
 
 @inner
@@ -190,7 +190,7 @@ def lay_copy(fixed: Fixed, state: State, session: int, location: int, left: floa
 @inner
 def run(fixed: Fixed, state: State, samples: Samples) -> None:
     """Replay until the horizon, or until the table of requests is full."""
-    arrivals, sample, horizon = 0, 0, fixed.rules[HORIZON]
+    arrivals, sample, horizon = np.int64(0), np.int64(0), fixed.rules[HORIZON]
     while True:
         first = fixed.first_time[arrivals] if arrivals < len(fixed.first_time) else np.inf
         later = state.heap.event[0]["time"] if state.heap.counts[0] > 0 else np.inf
@@ -339,12 +339,12 @@ def finish(fixed: Fixed, state: State, request: int, now: float) -> None:
         gap = b["gap_first"] + b["gap"] % b["gaps"]
         b["gap"] += 1
         s["kept"] = fixed.gap_kept[gap]
-        push(state.heap, now + fixed.gap[gap], RETURN, q["session"], 0)
+        push(state.heap, now + fixed.gap[gap], RETURN, q["session"], NONE)
     store(fixed, state, request, now)
     if r != NONE and fixed.recorded[r]["next"] != NONE:
         later = fixed.recorded[fixed.recorded[r]["next"]]
         at = max(now, later["time"]) if np.isnan(later["think"]) else now + later["think"]
-        push(state.heap, at, RECORD, fixed.recorded[r]["next"], 0)
+        push(state.heap, at, RECORD, fixed.recorded[r]["next"], NONE)
 
 
 @inner
@@ -365,4 +365,7 @@ def take(state: State, samples: Samples, k: int) -> None:
         samples.server[k, v] = state.server[v]
     for p in range(len(state.pool)):
         samples.pool[k, p] = state.pool[p]
-    samples.tokens[k] = state.tokens
+    # one by one: numba compiles messages about shapes, in seconds, into a copy of arrays
+    for c in range(len(state.tokens)):
+        for found in range(state.tokens.shape[1]):
+            samples.tokens[k, c, found] = state.tokens[c, found]

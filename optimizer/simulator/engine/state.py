@@ -14,7 +14,7 @@ from optimizer.simulator.engine import cache, heap
 from optimizer.simulator.types import Demand, Facility, Floats, Ints, Outage, Replay
 
 f8, i8, b1 = np.float64, np.int64, np.bool_
-NONE = -1
+NONE = np.int64(-1)
 Rows = NDArray[Any]
 """A table of one of the row types below."""
 
@@ -73,7 +73,8 @@ REQUEST = table(
 FIRST, MISS = -2, -1  # REQUEST.found: a location, or one of these
 BYTES, SLOPE, NEW, OPENING, PREFIX = range(5)  # of Fixed.stored
 RATE, LINK, UNPACK = range(3)  # of Fixed.road
-RETURN, RECORD, READY, START, PREFILLED, DECODE, STEP, EXPIRE, FAIL, RESTART = range(10)  # kinds of events
+RETURN, RECORD, READY, START, PREFILLED, DECODE, STEP, EXPIRE, FAIL, RESTART = np.arange(10)  # of events
+# (numpy's integers: a kernel is compiled anew for every Python constant that it is called with)
 IN_FLIGHT, SERVED, REJECTED = 0, 1, 2  # REQUEST.state
 SEQUENCE = table(steps=f8, request=i8)
 
