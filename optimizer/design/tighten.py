@@ -30,8 +30,11 @@ class Tightening:
     factors: Mapping[Wanted, float] = field(default_factory=dict)
     waits: Mapping[str, float] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
-        return bool(self.factors) or any(factor != 1.0 for factor in self.waits.values())
+    def asks_beyond(self, other: Tightening) -> bool:
+        """Whether anything is harder than there: shorter waits alone are no reason to solve again."""
+        return any(f > other.factors.get(key, 1.0) for key, f in self.factors.items()) or any(
+            f > max(1.0, other.waits.get(pool, 1.0)) for pool, f in self.waits.items()
+        )
 
 
 def tighten(instance: Instance, failing: Iterable[Failing]) -> Instance:

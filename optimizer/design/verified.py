@@ -105,7 +105,7 @@ def _over(
     solved: int, by: Tightening, more: Tightening, clock: Clock, interrupt: Interrupt | None
 ) -> str:
     """Why the problem is not solved again; nothing where it is."""
-    if more == by:
+    if not more.asks_beyond(by):
         return "nothing that failed can be asked for more of"
     if solved >= ROUNDS:
         return f"solved again {ROUNDS} times, as often as it is tried"

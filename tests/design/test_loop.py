@@ -133,7 +133,7 @@ def test_a_promise_that_breaks_is_a_failure_without_a_steady_state_too():
 
 
 def test_what_nobody_can_be_asked_for_more_of_ends_the_rounds():
-    found, _ = looped(verdict(broken(Law.TIER_READ, "nowhere")))
+    found, _ = looped(verdict(broken(Law.TIER_READ, "nowhere"), waits={"some pool": 0.1}))
     assert found.ended == "nothing that failed can be asked for more of"
 
 

@@ -86,6 +86,15 @@ def test_an_earlier_result_is_told_to_solve_again(again):
         rebuilt(again.model_copy(update={"basis": None}), CATALOG, "desk")
 
 
+def test_an_earlier_result_is_still_read(again):
+    old = json.loads(again.model_dump_json(by_alias=True))
+    for key in ("basis", "rejected", "stress"):
+        del old[key]
+    for key in ("replay", "replay_ended"):
+        del old["checks"][key]
+    assert Result.model_validate(old) == again.model_copy(update={"basis": None})
+
+
 def test_no_layout_is_refused(again):
     with pytest.raises(InputError, match="holds no layout"):
         rebuilt(again.model_copy(update={"layout": None, "basis": None}), CATALOG, "desk")

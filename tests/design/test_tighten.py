@@ -66,7 +66,7 @@ def resources() -> list[tuple[Law, str]]:
 def test_nothing_failing_is_the_problem_itself():
     assert tighten(tiny(), []) == tiny()
     assert tighten(tiny(), []).digest() == tiny().digest()
-    assert not harder(Tightening(), [], {"any": 1.0})
+    assert tightened(tiny(), harder(Tightening(), [], {"any": 1.0})) == tiny()
 
 
 @settings(max_examples=25, deadline=None)
@@ -165,6 +165,16 @@ def test_waits_fed_back_are_those_of_the_stretched_bound(alpha, factor):
     assert longer == pytest.approx(1 - (1 - alpha) ** (1 / factor))
     assert shorter == pytest.approx(1 - (1 - alpha) ** factor)
     assert longer <= alpha * (1 + 1e-12) <= shorter * (1 + 1e-11)
+
+
+@pytest.mark.parametrize(("factors", "waits", "beyond"), [
+    ({}, {}, False), ({}, {"p": 0.5}, False), ({}, {"p": 1.5}, True), ({}, {"q": 2.0}, False),
+    ({(Law.TIER_READ, "s"): 1.1}, {}, False), ({(Law.TIER_READ, "s"): 1.2}, {}, True),
+    ({(Law.TIER_WRITE, "s"): 1.02}, {}, True),
+])
+def test_shorter_waits_alone_ask_for_nothing(factors, waits, beyond):
+    before = Tightening({(Law.TIER_READ, "s"): 1.1}, {"q": 2.0})
+    assert Tightening({**before.factors, **factors}, {**before.waits, **waits}).asks_beyond(before) is beyond
 
 
 def test_certainties_stay():
