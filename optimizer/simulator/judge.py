@@ -15,7 +15,7 @@ from optimizer.simulator.engine.state import ENDED, INSIDE, MISS, NONE, REFUSED
 from optimizer.simulator.observed import Observed, first_tokens, found_names, per_token, rejected
 from optimizer.simulator.predicted import ClassPrediction, Prediction
 from optimizer.simulator.statistics import quantiles
-from optimizer.simulator.types import ClassReplay, Failing, Law, ResourceReplay, Verdict
+from optimizer.simulator.types import ClassReplay, Failing, Floats, Law, ResourceReplay, Verdict
 from optimizer.simulator.usage import usage
 
 LOST = 0.03
@@ -122,18 +122,30 @@ def _slow(
 
 
 def late_for(seen: Observed, late: NDArray[Any]) -> tuple[Law, str]:
-    """What made most of the late first tokens late: a context that should have been there, a load, or the
-    wait for a rank."""
+    """What made most of the late first tokens late: a context that should have been there, a load, a
+    hand-over, or the wait for a rank."""
     pool = seen.names.pools[_commonest(late["prefill_pool"])] if len(late) else seen.names.pools[0]
     lost = late[(late["found"] == MISS) & (late["due"] != NONE)]
-    loading = late[(late["load"] > late["wait"]) & (late["load"] > late["wall"]) & (late["found"] >= 0)]
+    spent = np.stack([late["wait"] + late["wall"], late["load"], handed(late)])
+    most = spent.argmax(axis=0)
+    loading = late[(most == 1) & (late["found"] >= 0)]
     if len(lost) > len(late) / 2:
         store = seen.facility.places.location_store[_commonest(lost["due"])]
         return _capacity(seen.names.stores[store]), seen.names.stores[store]
     if len(loading) > len(late) / 2:
         store = seen.facility.places.location_store[_commonest(loading["found"])]
         return Law.TIER_READ, seen.names.stores[store]
+    if (most == 2).sum() > len(late) / 2:
+        machines = seen.facility.machines
+        server = machines.instance_server[machines.pool_instance[_commonest(late["prefill_pool"])]]
+        return Law.NETWORK, seen.names.skus[machines.server_sku[server]]
     return Law.PREFILL_TIME, pool
+
+
+def handed(rows: NDArray[Any]) -> Floats:
+    """Seconds a first token waited for its context to be handed over, after all else; 0 where none came."""
+    took = rows["first_token"] - rows["arrival"] - rows["wait"] - rows["wall"] - rows["load"]
+    return np.where(np.isnan(took), 0.0, np.maximum(took, 0.0))
 
 
 def slow_for(seen: Observed, instance: Instance, slow: NDArray[Any]) -> tuple[tuple[Law, str], float, float]:

@@ -29,6 +29,7 @@ def machines(bought: Bought, packing: Packing, hbm: Mapping[int, int]) -> Machin
         instance_pool=ints(instances),
         instance_rank=starts(deployments[p].shape.data_parallel for p in instances),
         instance_server=ints([servers[0] for servers in packing]),
+        instance_span=ints([len(servers) for servers in packing]),
         instance_domain=ints([hbm.get(i, -1) for i in range(len(instances))]),
         instance_link=floats([pools[p].link_read for p in instances]),
         server_sku=ints([machine.sku for machine in bought.machines]),

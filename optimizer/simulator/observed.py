@@ -24,13 +24,15 @@ LATEST = 0.2
 
 @dataclass(frozen=True)
 class Observed:
-    """A finished run and the steady part of it, [start, end) in seconds."""
+    """A finished run and the steady part of it, [start, end) in seconds. What follows an outage belongs to it:
+    a server that fails early is not warm-up."""
 
     facility: Facility
     names: Names
     state: State
     samples: Samples
     end: float
+    outage: float = math.inf
 
     @cached_property
     def requests(self) -> NDArray[Any]:
@@ -46,13 +48,13 @@ class Observed:
     @cached_property
     def start(self) -> float:
         """Where the warm-up ends: where the running sequences say so, and not before the first requests of
-        a full facility have ended."""
+        a full facility have ended; at an outage at the latest."""
         lasted = self.requests["done"] - self.requests["arrival"]
         lasted = lasted[self.requests["state"] == SERVED]
         once = float(np.quantile(lasted, 0.95)) if len(lasted) else self.end
         first = warmup(self.running)
         begun = self.samples.time[first - 1] if first else 0.0
-        return float(min(max(begun, once), 0.9 * self.end))
+        return float(min(max(begun, once), 0.9 * self.end, self.outage))
 
     @cached_property
     def first_sample(self) -> int:

@@ -63,7 +63,7 @@ def simulate(
 
     `replay` stands for the drawn traffic of the classes `replayed`. `outage` is `SKU@time` or `SKU#n@time`.
     Without `requests` the replay lasts LIVES of the longest request, between LEAST_ and MOST_REQUESTS.
-    Raises InputError for an outage of a server that is not there.
+    Raises InputError for an outage of a server that is not there, or after the end.
     """
     began = time.monotonic()
     met = under(instance, disturbance.demand)
@@ -76,15 +76,28 @@ def simulate(
     )  # fmt: skip
     recorded = replay if replay is not None else nothing()
     failure = parse_outage(outage, built, names, instance.limits.spares > 0)
+    if demand.horizon <= failure.time < np.inf:
+        raise InputError(Problem("--fail", "", f"the replay ends before, at {demand.horizon:,.0f} s",
+                                 "write an earlier time, or replay more requests"))
     busy = under_way(built, met, seed, replayed)
     last, seen = replayed_through(
         built, demand, recorded, failure, disturbance.hits, block_tokens, busy, count
     )
-    observed = Observed(built, names, last, seen, demand.horizon)
+    observed = Observed(built, names, last, seen, demand.horizon, failure.time)
     verdict = judge(observed, instance, predicted(instance, layout, workload, catalog), layout)
     return replace(
-        verdict, seed=seed, outage=outage or "", wall_seconds=time.monotonic() - began
-    )
+        verdict, seed=seed, outage=outage or "", reasons=(*lost(failure, outage, verdict), *verdict.reasons),
+        wall_seconds=time.monotonic() - began,
+    )  # fmt: skip
+
+
+def lost(failure: Outage, outage: str | None, verdict: Verdict) -> tuple[str, ...]:
+    """What failed by itself before any promise did."""
+    if outage is None or not verdict.failing:
+        return ()
+    if failure.restart < np.inf:
+        return (f"{outage} failed, and a spare took {failure.restart:.0f} s to take its place",)
+    return (f"{outage} failed, and no spare is there to take its place",)
 
 
 def enough(instance: Instance) -> int:

@@ -37,6 +37,7 @@ class Machines(NamedTuple):
     instance_pool: Ints  # [I]
     instance_rank: Ints  # [I+1]
     instance_server: Ints  # [I] the (first) server it stands on
+    instance_span: Ints  # [I] servers it stands on, one after another
     instance_domain: Ints  # [I] the HBM domain of its idle contexts, -1 for decode-only pools
     instance_link: Floats  # [I] bytes/s of its host links, reading
     server_sku: Ints  # [V]

@@ -22,11 +22,11 @@ def fail(fixed: Fixed, state: State, server: int, now: float) -> None:
             flush(state.cache, d, now)
             state.cache.domain[d]["capacity"] = -state.cache.domain[d]["capacity"]  # kept for the restart
     for i in range(len(state.instance)):
-        if state.instance[i]["server"] == server:
+        if stands_on(state, i, server):
             state.instance[i]["up"] = False
             state.instance[i]["epoch"] += 1
     for i in range(len(state.instance)):
-        if state.instance[i]["server"] == server:
+        if stands_on(state, i, server):
             advance(state, i, now)
             while state.instance[i]["sequences"] > 0:
                 arrive(fixed, state, leave(state, i, now), now)
@@ -38,11 +38,18 @@ def fail(fixed: Fixed, state: State, server: int, now: float) -> None:
 
 
 @inner
+def stands_on(state: State, instance: int, server: int) -> bool:
+    """Whether an instance needs a server."""
+    i = state.instance[instance]
+    return bool(i["server"] <= server < i["server"] + i["span"])
+
+
+@inner
 def lies_on(fixed: Fixed, state: State, domain: int, server: int) -> bool:
     """Whether a domain is in a server: its own DRAM or drives, or the HBM of an instance on it."""
     i = fixed.domain_instance[domain]
     if i != NONE:
-        return bool(state.instance[i]["server"] == server)
+        return stands_on(state, i, server)
     store = fixed.domain_store[domain]
     local = False
     for at in fixed.location:
@@ -57,7 +64,7 @@ def restart(fixed: Fixed, state: State, server: int, now: float) -> None:
         if lies_on(fixed, state, d, server):
             state.cache.domain[d]["capacity"] = abs(state.cache.domain[d]["capacity"])
     for i in range(len(state.instance)):
-        if state.instance[i]["server"] == server:
+        if stands_on(state, i, server):
             state.instance[i]["up"] = True
             for k in range(state.instance[i]["rank_first"], state.instance[i]["rank_last"]):
                 state.rank[k] = now

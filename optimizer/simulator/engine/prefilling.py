@@ -136,7 +136,7 @@ def instance_for(fixed: Fixed, state: State, pool: int, found: int, domain: int)
     for i in range(state.pool[pool]["first"], state.pool[pool]["last"]):
         if not state.instance[i]["up"]:
             continue
-        here = store != NONE and fixed.server_domain[state.instance[i]["server"], store] == domain
+        here = store != NONE and near_to(fixed, state, i, store, domain)
         if near and not here:
             continue
         sooner = best == NONE or state.rank[free_at(state, i)] < state.rank[free_at(state, best)]
@@ -159,7 +159,7 @@ def load(fixed: Fixed, state: State, request: int, domain: int, tokens: float, n
     if size <= 0:
         return now
     if at["tier"] == HBM:  # in the HBM of another lane: handed over as prefill hands over to decode
-        done = through_nic(state, state.instance[i]["server"], size, now)
+        done = through_nic(state, i, size, now)
         pace = state.pool[p]["handed_rate"]
         return float(max(done, now + size / pace) if pace > 0 else done)
     device = state.device[domain]
@@ -168,9 +168,8 @@ def load(fixed: Fixed, state: State, request: int, domain: int, tokens: float, n
     state.instance[i]["link_free"] = max(state.instance[i]["link_free"], now) + linked
     state.instance[i]["link_busy"] += linked
     done = max(done, state.instance[i]["link_free"])
-    v = state.instance[i]["server"]
-    if at["remote"] or (at["width"] == 0 and fixed.server_domain[v, at["store"]] != domain):
-        done = max(done, through_nic(state, v, size, now))
+    if at["remote"] or (at["width"] == 0 and not near_to(fixed, state, i, at["store"], domain)):
+        done = max(done, through_nic(state, i, size, now))
     done = max(done, now + size / fixed.road[RATE, p, place])
     blocks = np.ceil(size / at["block"]) if at["block"] > 0 else 0.0
     return float(done + at["latency"] + blocks * at["per_block"] + size * fixed.road[UNPACK, p, place])
@@ -187,13 +186,40 @@ def serve_device(device: np.void, size: float, now: float) -> float:
 
 
 @inner
-def through_nic(state: State, server: int, size: float, now: float) -> float:
-    """The time `size` bytes have come in through a server's NICs."""
-    n = state.server[server]
-    seconds = size / n["nic"]
-    n["in_free"] = max(n["in_free"], now) + seconds
-    n["in_busy"] += seconds
-    return float(n["in_free"])
+def through_nic(state: State, instance: int, size: float, now: float) -> float:
+    """The time `size` bytes have come in through the NICs of an instance's servers, an equal part by each."""
+    first, span = state.instance[instance]["server"], state.instance[instance]["span"]
+    done = now
+    for v in range(first, first + span):
+        n = state.server[v]
+        seconds = size / span / n["nic"]
+        n["in_free"] = max(n["in_free"], now) + seconds
+        n["in_busy"] += seconds
+        done = max(done, n["in_free"])
+    return float(done)
+
+
+@inner
+def out_of_nic(state: State, instance: int, size: float, now: float) -> float:
+    """The time `size` bytes have gone out through them."""
+    first, span = state.instance[instance]["server"], state.instance[instance]["span"]
+    done = now
+    for v in range(first, first + span):
+        n = state.server[v]
+        seconds = size / span / n["nic"]
+        n["out_free"] = max(n["out_free"], now) + seconds
+        n["out_busy"] += seconds
+        done = max(done, n["out_free"])
+    return float(done)
+
+
+@inner
+def near_to(fixed: Fixed, state: State, instance: int, store: int, domain: int) -> bool:
+    """Whether one of an instance's servers reaches a domain without its NIC."""
+    first, near = state.instance[instance]["server"], False
+    for v in range(first, first + state.instance[instance]["span"]):
+        near = near or fixed.server_domain[v, store] == domain
+    return bool(near)
 
 
 @inner

@@ -22,7 +22,7 @@ from optimizer.simulator.engine.finding import HOME, STAGE, begin_running, place
 from optimizer.simulator.engine.heap import pop, push
 from optimizer.simulator.engine.lengths import along
 from optimizer.simulator.engine.outages import fail, restart
-from optimizer.simulator.engine.prefilling import arrive, inside, ready, release, start
+from optimizer.simulator.engine.prefilling import arrive, inside, out_of_nic, ready, release, start
 from optimizer.simulator.engine.state import (
     ARRIVED,
     BYTES,
@@ -294,10 +294,7 @@ def prefilled(fixed: Fixed, state: State, request: int, now: float) -> None:
         first_token(fixed, state, request, q["pool"], now)
         return
     size = along(fixed.context, fixed.handed[q["pool"]], q["total"])
-    server = state.server[i["server"]]
-    server["out_free"] = max(server["out_free"], now) + size / server["nic"]
-    server["out_busy"] += size / server["nic"]
-    there = max(server["out_free"], now + size / p["handed_rate"])
+    there = max(out_of_nic(state, q["instance"], size, now), now + size / p["handed_rate"])
     push(state.heap, there, DECODE, request, decode_pool(fixed, state, q["bucket"]))
 
 

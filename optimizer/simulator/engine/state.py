@@ -32,7 +32,7 @@ POOL = table(
     short_kv=f8, short_time=f8,  # requests that had to wait, by what was short
 )
 INSTANCE = table(
-    pool=i8, rank_first=i8, rank_last=i8, server=i8, domain=i8, link=f8,
+    pool=i8, rank_first=i8, rank_last=i8, server=i8, span=i8, domain=i8, link=f8,
     up=b1, epoch=i8, link_free=f8, link_busy=f8, prefill_busy=f8,
     sequences=i8, kv=f8, memory=f8, flops=f8,  # of the sequences being decoded
     steps=f8, since=f8, step=f8, version=i8,  # iterations by `since`, their pace
@@ -223,7 +223,7 @@ def state(facility: Facility, demand: Demand, replay: Replay, busy: int, most_re
     pool["head"] = pool["tail"] = NONE
     instance = np.zeros(len(m.instance_pool), INSTANCE)
     instance["pool"], instance["server"] = m.instance_pool, m.instance_server
-    instance["link"] = m.instance_link
+    instance["span"], instance["link"] = m.instance_span, m.instance_link
     instance["rank_first"], instance["rank_last"] = m.instance_rank[:-1], m.instance_rank[1:]
     instance["domain"], instance["up"] = m.instance_domain, True
     rooms = _sequences(facility)[m.instance_pool]
