@@ -74,7 +74,7 @@ def plan(
     told = Witnessed(best)
     if simulate:
         told = witnessed(
-            instance, loaded, catalog, best, options, clock, progress=progress, interrupt=interrupt
+            instance, loaded, catalog, best, options, progress=progress, interrupt=interrupt
         )
         best = told.best
     result = _with_layout(loaded, options, clock, instance, told, searched.rounds)

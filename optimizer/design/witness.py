@@ -49,7 +49,6 @@ def witnessed(
     catalog: Catalog,
     best: Candidate,
     options: SolveOptions,
-    clock: Clock,
     *,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
@@ -77,7 +76,8 @@ def witnessed(
         )  # fmt: skip
 
     try:
-        found = verified(instance, best, replayed, options, clock, progress=progress, interrupt=interrupt)
+        again = Clock.start(options.time_limit)  # a search that used all of its time is verified, too
+        found = verified(instance, best, replayed, options, again, progress=progress, interrupt=interrupt)
     except KeyboardInterrupt:  # a second Ctrl-C: no more of this, but the answer is there
         return Witnessed(best, ended=STOPPED, seconds=sum(spent))
     layout, verdict = found.judged.best.layout, found.judged.verdict
