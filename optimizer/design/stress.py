@@ -27,7 +27,7 @@ OFF = (0.10, 0.25, 0.50)
 COLLAPSED = 0.2
 """What is left of the hits on the day they collapse: a client's update took a fleet from 90% to below 20%."""
 FAILS_AT = 60.0
-"""Seconds into the run at which the node goes down."""
+"""Seconds into the run at which the node goes down; a tenth of a shorter run."""
 MILLION = 1e6
 
 
@@ -54,7 +54,8 @@ def cases(instance: Instance, layout: Layout) -> Iterator[Case]:
     for off in OFF:
         yield Case("demand", 1 + off, Disturbance(demand=1 + off))
     if node := largest_kind(instance, layout):
-        yield Case("one node down", 1.0, Disturbance(), f"{node}@{FAILS_AT:g} s")
+        lasts = enough(instance) // PART / sum(c.rate for c in instance.classes)
+        yield Case("one node down", 1.0, Disturbance(), f"{node}@{min(FAILS_AT, lasts / 10):g} s")
     yield Case("hits collapse for a day", COLLAPSED, Disturbance(hits=COLLAPSED))
 
 

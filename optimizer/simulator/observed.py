@@ -24,8 +24,8 @@ LATEST = 0.2
 
 @dataclass(frozen=True)
 class Observed:
-    """A finished run and the steady part of it, [start, end) in seconds. What follows an outage belongs to it:
-    a server that fails early is not warm-up."""
+    """A finished run and the steady part of it, [start, end) in seconds. What follows an outage is part of
+    it: a server that fails early is no warm-up."""
 
     facility: Facility
     names: Names
