@@ -96,7 +96,8 @@ def draw(
         gaps, kept = faded(bucket, fresh, _returns(curve, fresh, random), random)
         sessions = math.ceil(SPARE * (len(firsts) + len(idle.age)))
         count = min(max(LEAST, sessions), MOST_LENGTHS) if context.spread else 1
-        low = (declared.new_tokens + declared.output_tokens) / bucket.tokens
+        prefix = declared.shared_prefix.tokens if declared.shared_prefix else 0.0
+        low = (prefix + declared.new_tokens + declared.output_tokens) / bucket.tokens
         high = longest[index] / bucket.tokens if longest is not None else math.inf
         drawn.append(_Drawn(firsts, idle, gaps, kept, lengths(context.spread, low, high, count, random)))
     when = np.concatenate([d.firsts for d in drawn])

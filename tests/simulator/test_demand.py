@@ -302,6 +302,15 @@ def test_without_a_spread_or_room_for_one_every_length_is_nominal(spread, low, h
     assert np.all(lengths(spread, low, high, 10, generator()) == 1.0)
 
 
+def test_no_context_is_shorter_than_its_shared_prefix_and_its_last_turn():
+    """Shorter ones would hold fewer than no private bytes."""
+    instance, demand, declared = built("small"), drawn(), workload("small")
+    for b, (bucket, cls, _) in enumerate(declarations(instance, declared)):
+        prefix = cls.shared_prefix.tokens if cls.shared_prefix else 0.0
+        shortest = demand.scale_factor[demand.scale[b] : demand.scale[b + 1]].min() * bucket.tokens
+        assert shortest >= (prefix + cls.new_tokens + cls.output_tokens) * (1 - 1e-12)
+
+
 def test_lengths_of_a_draw_keep_within_what_a_rank_holds():
     instance, longest = built("small"), np.array([60e3, 120e3, 230e3, 9e3, 30e3])
     demand = drawn(longest=longest)
