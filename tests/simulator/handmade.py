@@ -35,7 +35,7 @@ from optimizer.simulator.types import (
 )
 from optimizer.simulator.under_way import Busy
 
-TOKENS = floats([0.0, 1e6])  # the axis of every table: all costs are affine
+TOKENS = floats([0.0, 16.0, 1e6])  # the axis of every table: costs are affine
 NOBODY = Busy(np.empty(0, np.int64), np.empty(0))
 NO_OUTAGE = Outage(-1, math.inf, math.inf)
 ALIKE = (0.0, 0.0)
@@ -168,18 +168,12 @@ def work(scene: Scene) -> Work:
     pools = scene.pools
 
     def table(pairs: Sequence[tuple[float, float]]) -> Floats:
-        return floats([[one, one + each * TOKENS[1]] for one, each in pairs])
+        return floats([one + each * TOKENS for one, each in pairs])
 
     return Work(
         context=TOKENS,
         fresh=TOKENS,
-        wall=floats(
-            [
-                [[0.0, p.wall * t], [0.0, (p.wall + p.wall_context * t) * t]]
-                for p in pools
-                for t in TOKENS[1:]
-            ]
-        ),
+        wall=floats([np.outer(p.wall + p.wall_context * TOKENS, TOKENS) for p in pools]),
         idle=table([p.idle for p in pools]),
         running=table([p.running for p in pools]),
         memory=table([p.memory for p in pools]),

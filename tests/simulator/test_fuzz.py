@@ -52,6 +52,7 @@ def test_everything_happens_in_some_of_them():
         "waits for a rank": sum((each["wait"] > 0).any() for each in q),
         "waits for HBM": sum(seen.state.pool["short_kv"].sum() > 0 for seen in runs),
         "waits for time": sum(seen.state.pool["short_time"].sum() > 0 for seen in runs),
+        "ten at once": sum(seen.samples.instance["sequences"].max() >= 10 for seen in runs),
         "evictions": sum(each["evicted"].sum() > 0 for each in domains),
         "no room": sum(each["refused"].sum() > 0 for each in domains),
         "lost": sum(((each["due"] != NONE) & (each["found"] != each["due"])).any() for each in q),
