@@ -16,8 +16,9 @@ from optimizer.instance import Instance, Pool, Store, Tier
 from optimizer.instance.types import Decode, Path, Stored
 from optimizer.simulator.types import Failing, Law
 
-LEAST, MOST = 1.02, 2.0
-"""How many times as much one round asks for, at least and at most."""
+LEAST, MOST = 1.02, 1.25
+"""How many times as much is asked for at first, at least and at most: a few per cent too little to decode
+with can be half of the requests late, so that what was missed says little of how much more it takes."""
 
 Wanted = tuple[Law, str]
 
@@ -73,12 +74,11 @@ def harder(
 
 
 def _factor(failure: Failing, *, again: bool) -> float:
-    """need / have, twice the excess where that was not enough before, within what one round may ask for; the
-    most where nothing is there or nobody knows."""
+    """need / have within LEAST and MOST, MOST where nothing is there or nobody knows; twice the excess where
+    that was not enough before."""
     asked = failure.need / failure.have if failure.have > 0 else MOST
-    if not math.isfinite(asked):
-        return MOST
-    return min(MOST, 1 + (max(LEAST, asked) - 1) * (2 if again else 1))
+    asked = min(MOST, max(LEAST, asked)) if math.isfinite(asked) else MOST
+    return 1 + (asked - 1) * (2 if again else 1)
 
 
 def tightened(instance: Instance, by: Tightening) -> Instance:

@@ -61,7 +61,7 @@ def test_layouts_are_replayed_at_the_coefficients_of_the_cards():
     result, stub = planned(verdict(SHORT), both(0.97, 0.98))
     cards = build(asked("tiny").workload, CATALOG)
     assert all(instance == cards for instance, _, _ in stub.calls)
-    assert result.basis.tightened[0].factor == 1.5
+    assert result.basis.tightened[0].factor == 1.25
 
 
 def test_the_layout_in_the_result_is_the_one_that_passed_and_its_problem_can_be_built_again():
@@ -118,7 +118,7 @@ def test_other_questions_are_asked_at_the_same_coefficients(monkeypatch):
         for instance in searched[:2] for d in instance.decodes if (d.bucket, d.pool) in cards
     ]
     assert searched
-    assert 1.5 in [round(ratio, 9) for ratio in alike]
+    assert 1.25 in [round(ratio, 9) for ratio in alike]
 
 
 def test_an_interrupt_leaves_the_replay_out(monkeypatch):
