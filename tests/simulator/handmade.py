@@ -15,7 +15,7 @@ import numpy as np
 from optimizer.instance import Role, Tier
 from optimizer.instance.stores import RANK, WIDTH
 from optimizer.simulator.arrays import flags, floats, ints, starts
-from optimizer.simulator.engine.state import Fixed, Samples, State, fixed
+from optimizer.simulator.engine.state import Samples, State
 from optimizer.simulator.plans import Life, packed
 from optimizer.simulator.replay import nothing
 from optimizer.simulator.routes import cumulative
@@ -337,7 +337,6 @@ class Run:
     facility: Facility
     demand: Demand
     replay: Replay
-    fixed: Fixed
     state: State
     samples: Samples
     outage: Outage
@@ -358,5 +357,4 @@ def run(
     built = scene.built() if isinstance(scene, Scene) else scene
     recorded = recorded if recorded is not None else nothing()
     now, seen = replayed_through(built, traffic, recorded, outage, hits, block, busy, count)
-    told = fixed(built, traffic, recorded, outage, hits, block)
-    return Run(built, traffic, recorded, told, now, seen, outage)
+    return Run(built, traffic, recorded, now, seen, outage)

@@ -48,7 +48,8 @@ def test_the_case_says_something(here):
     assert any(0 < share["mean"] < 1 for cls in verdict["classes"] for share in cls["simulated"].values())
 
 
-def test_uncompiled(here):
+@pytest.mark.slow
+def test_with_the_compiler_switched_off(here):
     assert said("-m", "tests.simulator.one_verdict", NUMBA_DISABLE_JIT="1") == here
 
 
