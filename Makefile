@@ -1,8 +1,8 @@
-# What to type: make layout, make test, make test-slow.
+# What to type: make layout, make test, make test-slow, make bench.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: layout test test-slow clean
+.PHONY: layout test test-slow bench clean
 .DEFAULT_GOAL := test
 
 # The stamp is older than pyproject.toml exactly when the environment must be made or renewed.
@@ -22,6 +22,9 @@ test: .venv/stamp
 
 test-slow: .venv/stamp
 	$(BIN)/pytest -m slow
+
+bench: .venv/stamp
+	$(BIN)/python -m benchmarks.simulator --docs
 
 clean:
 	rm -rf .venv out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,132 @@
+"""Memory of a replay per live session: what its tables take, and what the process grows by."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from benchmarks.cache_path import live
+from benchmarks.cases import Case, alone, given
+from benchmarks.full_path import FEW, NEVER, Traffic, drawn
+from benchmarks.tables import Figure, Section
+from optimizer.catalog import load_catalog
+from optimizer.simulator.demand import draw
+from optimizer.simulator.engine.state import ARRIVED, SESSIONS, State
+from optimizer.simulator.facility import facility
+from optimizer.simulator.plans import oldest_ages
+from optimizer.simulator.replay import recorded
+from optimizer.simulator.script import script
+from optimizer.simulator.simulation import enough, replayed_through
+from optimizer.simulator.under_way import under_way
+from optimizer.traces import read_trace
+
+T = TypeVar("T")
+TRACE = "weka_claude_code_60s_b512"
+LIVE = 3_000
+HOUR = 3600.0
+
+
+def measure(cases: list[Case], quick: bool = False) -> Section:
+    """Drawn traffic of every case, and a recorded trace through the last."""
+    rows = [alone("memory", case, "quick" if quick else "drawn") for case in cases]
+    if not quick:
+        rows.append(alone("memory", cases[-1], "recorded"))
+    return Section(
+        "Memory",
+        "Bytes over live sessions. *State* is what the replay knows of them: their rows, their copies in "
+        "every tier, the events to come. *Log* is what the verdict is made from, a row for every request "
+        "that came. *Process* is what the whole process grows by, from the layout to the end of the replay, "
+        f"with all the traffic that it is handed. {TRACE} is played as {LIVE:,} live sessions for an hour, "
+        "closed loop. Asked for: 2,000 bytes a live session.",
+        tuple(rows),
+    )
+
+
+def recorded_hour(case: Case) -> tuple[Traffic, float]:
+    """An hour of a recorded trace as the traffic of the first class, alone, and its live sessions."""
+    trace, rates = read_trace(f"{TRACE}.jsonl.gz"), sum(c.rate for c in case.instance.classes)
+    once = live(script(trace))
+    rate = LIVE / once * len(trace) / float(trace.time[-1] - trace.time[0])
+    classes = tuple(c.id for c in case.instance.classes)
+    played = recorded(trace, case.instance, classes[0], rate=rate, seed=0, seconds=HOUR)
+    built, _ = facility(case.instance, case.layout, case.workload, load_catalog())
+    demand = draw(
+        case.instance, case.workload, int(rates * HOUR), 0,
+        oldest=oldest_ages(case.instance, case.layout), without=classes,
+    )  # fmt: skip
+    busy = under_way(built, case.instance, 0, classes)
+    return Traffic(built, demand, played, NEVER, 1.0, float(trace.block_tokens or 0), busy, 0), LIVE
+
+
+def row(case: Case, what: str) -> dict[str, Figure]:
+    """One run, after a first one that reads the kernels."""
+    replayed_through(*drawn(case, FEW))
+
+    def run() -> tuple[Traffic, float, State]:
+        if what == "recorded":
+            traffic, sessions = recorded_hour(case)
+        else:
+            traffic = drawn(case, FEW if what == "quick" else enough(case.instance))
+            sessions = traffic.live
+        return traffic, sessions, replayed_through(*traffic)[0]
+
+    grown, (traffic, sessions, state) = growth(run)
+    arrived = int(state.counts[ARRIVED])
+    return {
+        "traffic": f"{TRACE} in {case.name}" if what == "recorded" else case.name,
+        "live sessions": sessions,
+        "requests": arrived,
+        "state": state_bytes(state, traffic) / sessions,
+        "log": arrived * state.request.itemsize / sessions,
+        "process": grown / sessions,
+    }
+
+
+def state_bytes(state: State, traffic: Traffic) -> float:
+    """Bytes of rows that were ever in use, the log apart."""
+    cache = state.cache
+    copies = int((cache.copy["ratio"] != 0).sum())  # set when a row is first used
+    events = int(np.flatnonzero(state.heap.event["order"]).max(initial=0)) + 1
+    sessions = int(state.counts[SESSIONS]) + int((traffic.recorded.after < 0).sum())
+    return (
+        sessions * state.session.itemsize
+        + copies * (cache.copy.itemsize + cache.free.itemsize)
+        + cache.slot.nbytes
+        + events * state.heap.event.itemsize
+        + state.sequence.nbytes
+    )
+
+
+def growth(run: Callable[[], T]) -> tuple[float, T]:
+    """Bytes that the process takes at its peak while something runs, beyond what it takes before."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak from now on
+        before = _status("VmRSS")
+        result = run()
+        return _status("VmHWM") - before, result
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        result = run()
+        return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - highest) * unit, result
+
+
+def _status(field: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def main() -> None:
+    """One case, for `alone`."""
+    case, (what,) = given()
+    print(json.dumps(row(case, what)))
+
+
+if __name__ == "__main__":
+    main()
