@@ -340,6 +340,7 @@ class Run:
     state: State
     samples: Samples
     outage: Outage
+    hits: float
 
 
 def run(
@@ -357,4 +358,4 @@ def run(
     built = scene.built() if isinstance(scene, Scene) else scene
     recorded = recorded if recorded is not None else nothing()
     now, seen = replayed_through(built, traffic, recorded, outage, hits, block, busy, count)
-    return Run(built, traffic, recorded, now, seen, outage)
+    return Run(built, traffic, recorded, now, seen, outage, hits)

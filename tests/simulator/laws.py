@@ -276,6 +276,26 @@ def copies_go_in_time(seen: Run) -> Iterator[str]:
             yield f"a copy of session {session} stays for ever"
 
 
+def nothing_is_in_the_way(seen: Run) -> bool:
+    """Whether contexts can be where their plans have them."""
+    places, held = seen.facility.places, seen.state.cache.domain
+    room = not held["evicted"].any() and not held["refused"].any()
+    undisturbed = seen.outage.server < 0 and seen.hits == 1 and (seen.facility.routes.pool >= 0).all()
+    return bool(room and undisturbed and (np.diff(places.store_domain) > 0).all())
+
+
+def contexts_are_where_their_plan_has_them(seen: Run) -> Iterator[str]:
+    """Where there is room for all, nothing fails, nothing is disturbed, and every hit is loaded: each drawn
+    return finds its context at the place of its age, or knows that it was let go."""
+    if not nothing_is_in_the_way(seen):
+        return
+    q = rows(seen)
+    q = q[(q["recorded"] == NONE) & (q["due"] != NONE)]
+    lost = q[q["found"] != q["due"]]
+    if len(lost):
+        yield f"{len(lost)} of {len(q)} were due at {lost['due'][0]} and found at {lost['found'][0]}"
+
+
 # ---- devices ----------------------------------------------------------------------------------------------
 
 
@@ -315,5 +335,5 @@ LAWS: tuple[Callable[[Run], Iterator[str]], ...] = (
     requests_are_conserved, everyone_comes_once, recorded_ones_follow_each_other, times_are_ordered,
     first_tokens_take_their_prefill, area_is_sojourns, running_kv_fits_hbm, instances_carry_their_sequences,
     nobody_waits_for_nothing, bytes_are_conserved, copies_are_in_their_lists, contexts_lie_where_they_may,
-    copies_go_in_time, devices_do_one_thing_at_a_time, nothing_is_nan,
+    copies_go_in_time, contexts_are_where_their_plan_has_them, devices_do_one_thing_at_a_time, nothing_is_nan,
 )  # fmt: skip

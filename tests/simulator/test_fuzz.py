@@ -9,7 +9,7 @@ import pytest
 
 from optimizer.simulator.engine.state import ENDED, NONE, REFUSED, REJECTED, SERVED
 from tests.simulator.fuzz import LAYOUTS, play
-from tests.simulator.laws import LAWS, broken, rows
+from tests.simulator.laws import LAWS, broken, nothing_is_in_the_way, rows
 
 FEW, MANY = range(1, 61), range(61, 1061)
 
@@ -56,6 +56,10 @@ def test_everything_happens_in_some_of_them():
         "evictions": sum(each["evicted"].sum() > 0 for each in domains),
         "no room": sum(each["refused"].sum() > 0 for each in domains),
         "lost": sum(((each["due"] != NONE) & (each["found"] != each["due"])).any() for each in q),
+        "found as planned": sum(
+            nothing_is_in_the_way(seen) and (each["due"] != NONE).any()
+            for seen, each in zip(runs, q, strict=True)
+        ),
         "restarts": sum(seen.outage.time + seen.outage.restart < seen.demand.horizon for seen in runs),
         "servers down": sum((~seen.state.instance["up"]).any() for seen in runs),
         "recorded hits": sum(((each["recorded"] != NONE) & (each["cached"] > 0)).any() for each in q),
