@@ -10,9 +10,9 @@ from optimizer.design.rebuild import Rebuilt, rebuilt
 from optimizer.design.replay import Simulated, replay_out
 from optimizer.design.result import Result
 from optimizer.design.traced import traffic
-from optimizer.design.witness import ttft_with_waits
 from optimizer.errors import InputError, Problem
 from optimizer.simulator import simulate
+from optimizer.simulator.fed_back import ttft_fed_back
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def simulated(
         outage=outage, replay=told.replay if told else None, replayed=told.classes if told else (),
         block_tokens=told.block_tokens if told else 0.0,
     )  # fmt: skip
-    waits = ttft_with_waits(found.instance, found.layout, found.loaded.workload, catalog, verdict.waits)
+    waits = ttft_fed_back(found.instance, found.layout, found.loaded.workload, catalog, verdict)
     return Simulated(
         name=result.name,
         input_sha256=result.input_sha256,

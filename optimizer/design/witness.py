@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from optimizer import simulator
 from optimizer.catalog import Catalog
@@ -17,10 +17,10 @@ from optimizer.design.stress import Case, stress
 from optimizer.design.tighten import Tightening
 from optimizer.design.verified import verified
 from optimizer.instance import Instance, Layout
-from optimizer.simulator.predicted import predicted
+from optimizer.simulator.fed_back import ttft_fed_back
 from optimizer.simulator.types import Verdict
 from optimizer.solver import SolveOptions
-from optimizer.workload import Loaded, Workload
+from optimizer.workload import Loaded
 
 STOPPED = "interrupted"
 
@@ -89,7 +89,7 @@ def witnessed(
         best=found.judged.best,
         by=found.judged.by,
         replay=replay_out(
-            verdict, ttft_with_waits(instance, layout, loaded.workload, catalog, verdict.waits)
+            verdict, ttft_fed_back(instance, layout, loaded.workload, catalog, verdict)
         ),
         rejected=found.rejected,
         rounds=found.rounds,
@@ -97,16 +97,6 @@ def witnessed(
         stress=table,
         seconds=sum(spent) + (table.seconds if table else 0.0),
     )
-
-
-def ttft_with_waits(
-    instance: Instance, layout: Layout, workload: Workload, catalog: Catalog, waits: Mapping[str, float]
-) -> dict[str, float]:
-    """The predicted p95 TTFT of each class (seconds) once waits that were seen stand for the bound's: f times
-    the wait is the wait of a lane whose longest job is f times as long."""
-    pools = tuple(replace(p, longest_job=p.longest_job * waits.get(p.id, 1.0)) for p in instance.pools)
-    told = predicted(replace(instance, pools=pools), layout, workload, catalog)
-    return {cls: prediction.ttft_p95 for cls, prediction in told.classes.items()}
 
 
 @contextmanager

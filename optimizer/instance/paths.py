@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from optimizer.catalog import Catalog, TransferPath
 from optimizer.instance.deployment import Deployment
@@ -47,7 +47,8 @@ class Load:
 
 @dataclass(frozen=True)
 class Roads:
-    """How tiers reach accelerators."""
+    """How tiers reach accelerators. `busy`: the shares of a tier's devices and of the host links that others
+    use, where they are known; else both are at their design utilisation."""
 
     catalog: Catalog
     places: Places
@@ -55,6 +56,7 @@ class Roads:
     enclosures: dict[str, Enclosure]
     drives: int  # fewest drives of a server that has any
     drive_read: float
+    busy: Mapping[Tier, tuple[float, float]] = field(default_factory=dict)
 
     def path(self, tier: Tier) -> TransferPath:
         """The transfer figures of a tier."""
@@ -103,12 +105,13 @@ class Roads:
         A tier gives one copy; each rank's link carries what lies on that rank.
         """
         moved, linked = load.one_copy, load.across(d.tp)
-        busy = self.catalog.devices.facility.design_utilisation.value
+        design = self.catalog.devices.facility.design_utilisation.value
+        device, link = self.busy.get(tier, (design, design))
         road = self.path(tier)
         fixed = (road.latency.value, road.per_block.value, road.block_bytes.value)
         seconds = max(
-            load_seconds(*fixed, moved, self.device_bandwidth(d, tier, scope), busy),
-            load_seconds(*fixed, linked / d.tp, d.accelerator.host_link.read.value, busy),
+            load_seconds(*fixed, moved, self.device_bandwidth(d, tier, scope), device),
+            load_seconds(*fixed, linked / d.tp, d.accelerator.host_link.read.value, link),
         )
         return Load(moved, linked, moved if tier in (Tier.DRAM_POOL, Tier.STORAGE) else 0.0, seconds)
 
@@ -201,6 +204,12 @@ def first_token_seconds(d: Deployment, pool: Pool, job: Job, roads: Roads) -> fl
     """Seconds from arrival to the first token where a job waits for nobody."""
     wall = d.wall(job.flops, job.new, pool.prefill_share)
     return sum(unqueued(d, roads.load(d, job), wall, _sent(d, pool, job)))
+
+
+def alone(d: Deployment, pool: Pool, job: Job, roads: Roads) -> tuple[float, float, float]:
+    """Seconds of a job's load, prefill and hand-over, each by itself."""
+    wall = d.wall(job.flops, job.new, pool.prefill_share)
+    return roads.load(d, job).seconds, wall, _sent(d, pool, job) / (d.accelerator.nic.value * d.tp)
 
 
 def unqueued(d: Deployment, load: Load, wall: float, sent: float) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from optimizer.simulator.predicted import ClassPrediction, Prediction
 from optimizer.simulator.statistics import quantiles
 from optimizer.simulator.types import ClassReplay, Failing, Floats, Law, ResourceReplay, Verdict
 from optimizer.simulator.usage import usage
+from optimizer.simulator.waited import waited
 
 LOST = 0.03
 """Share of a class's requests that may find their context elsewhere than its plan says, or not at all."""
@@ -52,6 +53,7 @@ def judge(seen: Observed, instance: Instance, told: Prediction, layout: Layout) 
         classes=classes,
         resources=resources,
         waits=waits(seen, instance),
+        waited=waited(seen),
         arrived=len(seen.requests),
         served=int(count[ENDED]),
         rejected=int(count[REFUSED]),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
 from optimizer.catalog import Catalog
-from optimizer.instance import Case, Instance, Layout, Path, PathRow, Pool, PoolRow, StoreRow
+from optimizer.instance import Bucket, Case, Instance, Layout, Path, PathRow, Pool, PoolRow, StoreRow
 from optimizer.instance.deployment import Deployment
 from optimizer.instance.offer import Offer, offer
 from optimizer.instance.paths import Job, first_token_seconds, jobs, readable_from
@@ -98,21 +99,25 @@ def planned(instance: Instance, layout: Layout, offered: Offer) -> list[tuple[st
     pools = {pool.id: pool for pool in instance.pools}
     paths = {(path.stream, path.case, path.location or "", path.pool): path for path in instance.paths}
     tiers = {location.id: location.tier.value for location in instance.locations}
-    work = {shape: _jobs(instance, offered, offered.deployed[shape]) for shape in _shapes(layout, pools)}
+    work = {
+        shape: case_jobs(instance, offered, offered.deployed[shape], instance.buckets)
+        for shape in _shapes(layout, pools)
+    }
     found = []
     for row in layout.paths:
         if row.rate > 0:
             pool = pools[row.pool]
             path: Path = paths[row.stream, Case(row.case), row.location, row.pool]
             seconds = first_token_seconds(
-                offered.deployed[pool.shape], pool, work[pool.shape][_key(row)], offered.roads
+                offered.deployed[pool.shape], pool, work[pool.shape][key_of(row)], offered.roads
             )
             share = tiers[row.location] if path.case is Case.HIT else path.case.value
             found.append((path.cls, Planned(share, row.rate, row.attained, pool, seconds)))
     return found
 
 
-def _key(row: PathRow) -> tuple[str, Case, str]:
+def key_of(row: PathRow) -> tuple[str, Case, str]:
+    """The job of a path: stream, case, location."""
     return row.stream, Case(row.case), row.location
 
 
@@ -120,13 +125,16 @@ def _shapes(layout: Layout, pools: dict[str, Pool]) -> set[str]:
     return {pools[row.pool].shape for row in layout.paths}
 
 
-def _jobs(instance: Instance, offered: Offer, d: Deployment) -> dict[tuple[str, Case, str], Job]:
-    """Every job that a deployment can be given, by stream, case and location."""
+def case_jobs(
+    instance: Instance, offered: Offer, d: Deployment, buckets: Iterable[Bucket]
+) -> dict[tuple[str, Case, str], Job]:
+    """Every job of these buckets, and of first requests, that a deployment can be given, by stream, case and
+    location."""
     attachable = bool(offered.enclosures) and d.sku.free_x16_slots > 0
     found = jobs(
         d,
         [cls for cls in instance.classes if cls.model == d.card.id],
-        [bucket for bucket in instance.buckets if bucket.model == d.card.id],
+        [bucket for bucket in buckets if bucket.model == d.card.id],
         offered.shared,
         readable_from(d, offered.places, attachable),
     )

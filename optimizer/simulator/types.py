@@ -8,7 +8,7 @@ Units are SI: bytes, seconds, tokens; -1 stands for "none".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -310,9 +310,22 @@ class Failing:
 
 
 @dataclass(frozen=True)
+class Waited:
+    """Seconds that requests waited, at evenly spaced shares of them, those that did not wait included.
+
+    `ranks`: for a rank, by pool and the store their context was in ("": it was in none). `loads`: for devices
+    and links, beyond what the load takes alone, by the same.
+    """
+
+    ranks: dict[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
+    loads: dict[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What the replay says of a layout. `conclusive` is False where no steady state was seen; a verdict
-    passes when it is conclusive and nothing fails. `wall_seconds` is what the replay itself took."""
+    passes when it is conclusive and nothing fails. `waits`: per pool the wait for prefill over that of the
+    queueing bound; `waited`: waits themselves. `wall_seconds` is what the replay itself took."""
 
     passed: bool
     conclusive: bool
@@ -330,3 +343,4 @@ class Verdict:
     seed: int
     outage: str
     wall_seconds: float
+    waited: Waited = field(default_factory=Waited)

@@ -9,9 +9,7 @@ from optimizer.design.comparisons import compare
 from optimizer.design.planning import plan
 from optimizer.design.rebuild import rebuilt
 from optimizer.design.result import Result
-from optimizer.design.witness import ttft_with_waits
 from optimizer.instance.build import build
-from optimizer.simulator.predicted import predicted
 from optimizer.simulator.types import Law
 from tests.design.beside import CATALOG, OPTIONS, asked, solved
 from tests.design.replays import Says, broken, verdict
@@ -143,21 +141,3 @@ def test_a_second_interrupt_ends_the_replays_and_keeps_the_layout(monkeypatch, a
     assert result.stress is None
     assert (result.checks.replay is None) == (at == 0)
     assert result.checks.replay_ended == ("interrupted" if at == 0 else "")
-
-
-def test_waits_that_were_seen_move_the_predicted_p95():
-    question, layout = asked("tiny"), solved("tiny").layout
-    instance = build(question.workload, CATALOG)
-    told = predicted(instance, layout, question.workload, CATALOG)
-    bound = {cls: p.ttft_p95 for cls, p in told.classes.items()}
-
-    def with_waits(factor):
-        waits = {p.id: factor for p in instance.pools}
-        return ttft_with_waits(instance, layout, question.workload, CATALOG, waits)
-
-    assert ttft_with_waits(instance, layout, question.workload, CATALOG, {}) == bound
-    assert with_waits(1.0) == bound
-    half, double, none = with_waits(0.5), with_waits(2.0), with_waits(1e-9)
-    for cls, seconds in bound.items():
-        assert none[cls] < half[cls] < seconds < double[cls]
-        assert half[cls] - none[cls] == pytest.approx((seconds - none[cls]) / 2, rel=0.2)
