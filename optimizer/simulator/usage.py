@@ -49,7 +49,8 @@ def _pools(seen: Observed, told: Prediction) -> Iterator[ResourceReplay]:
             )  # fmt: skip
         if machines.pool_decodes[p]:
             pool = seen.state.pool[p]
-            entered = max(1, int(seen.state.counts[1]))
+            asked = (seen.requests["pool"] == p) & np.isfinite(seen.requests["first_token"])
+            entered = max(1, int(asked.sum()))
             step = seen.grown(table, "step_area").mean()
             yield ResourceReplay(
                 Law.DECODE_TIME, name, "share of the iteration", 1.0, math.nan, float(step),
