@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from optimizer.instance import Instance, Layout
 from optimizer.physics.queueing import wait_exponent
 from optimizer.simulator.engine.state import ENDED, INSIDE, MISS, NONE, REFUSED
+from optimizer.simulator.meant import never_taken, nobody
 from optimizer.simulator.observed import Observed, first_tokens, found_names, per_token, rejected
 from optimizer.simulator.predicted import ClassPrediction, Prediction
 from optimizer.simulator.statistics import quantiles
@@ -36,7 +37,7 @@ def judge(seen: Observed, instance: Instance, told: Prediction, layout: Layout) 
         for index, cls in enumerate(instance.classes)
     )
     failing = [
-        *(f for index, cls in enumerate(classes) for f in of_promises(seen, instance, cls, index)),
+        *(f for index, cls in enumerate(classes) for f in of_promises(seen, instance, layout, cls, index)),
         *(f for index, cls in enumerate(classes) for f in of_hits(seen, cls, index)),
         *of_wear(seen, resources),
     ]
@@ -94,18 +95,24 @@ def of_class(
     )
 
 
-def of_promises(seen: Observed, instance: Instance, cls: ClassReplay, index: int) -> list[Failing]:
+def of_promises(
+    seen: Observed, instance: Instance, layout: Layout, cls: ClassReplay, index: int
+) -> list[Failing]:
     """First tokens and the pace of the others: surely below what is required, and what made them late."""
     rows, failing = seen.of_class(index), []
+    turned_away = seen.share(rows, rejected(rows), seen.end)
+    if never_taken(rows).mean() > turned_away.mean / 2 and turned_away.low > REFUSED_SHARE:
+        prefill = nobody(layout, instance, cls.cls)[Law.PREFILL_TIME]
+        served = 1 - turned_away.mean
+        return [_short(cls, "requests served", served, 1.0, Law.PREFILL_TIME, prefill)]
     if cls.attainment.high < cls.required:
         law, resource = late_for(seen, rows[first_tokens(rows) > cls.ttft_limit])
         failing.append(_short(cls, "first tokens in time", cls.attainment.mean, cls.required, law, resource))
     if cls.tpot_attainment.high < cls.required:
-        slow = slow_for(seen, instance, rows[per_token(rows) > cls.tpot_limit])
+        slow = slow_for(seen, instance, layout, cls, rows[per_token(rows) > cls.tpot_limit])
         failing.append(_slow(cls, "requests at their pace", cls.tpot_attainment.mean, cls.required, *slow))
-    turned_away = seen.share(rows, rejected(rows), seen.end)
     if turned_away.low > REFUSED_SHARE:
-        slow = slow_for(seen, instance, rows[rejected(rows)])
+        slow = slow_for(seen, instance, layout, cls, rows[rejected(rows)])
         failing.append(_slow(cls, "requests served", 1 - turned_away.mean, 1.0, *slow))
     return failing
 
@@ -150,12 +157,16 @@ def handed(rows: NDArray[Any]) -> Floats:
     return np.where(np.isnan(took), 0.0, np.maximum(took, 0.0))
 
 
-def slow_for(seen: Observed, instance: Instance, slow: NDArray[Any]) -> tuple[tuple[Law, str], float, float]:
+def slow_for(
+    seen: Observed, instance: Instance, layout: Layout, cls: ClassReplay, slow: NDArray[Any]
+) -> tuple[tuple[Law, str], float, float]:
     """What made sequences wait to be decoded: HBM or time, of the pool where most of them are; the sequences
     that run there on average, at least one, and the standard deviations of them there should be room for."""
     pools = seen.state.pool
     decoding = slow[pools["decodes"][slow["pool"]]] if len(slow) else slow
-    p = _commonest(decoding["pool"]) if len(decoding) else int(np.flatnonzero(pools["decodes"])[0])
+    if not len(decoding):
+        return (Law.DECODE_TIME, nobody(layout, instance, cls.cls)[Law.DECODE_TIME]), 1.0, instance.quantile
+    p = _commonest(decoding["pool"])
     short_of_time = pools[p]["short_time"] >= pools[p]["short_kv"]
     mine = slice(seen.facility.machines.pool_instance[p], seen.facility.machines.pool_instance[p + 1])
     running = float(seen.grown(seen.samples.instance[:, mine], "sequence_area").sum())
@@ -169,7 +180,7 @@ def of_hits(seen: Observed, cls: ClassReplay, index: int) -> list[Failing]:
     failing = []
     stores = seen.facility.places.location_store
     for store in range(len(seen.names.stores)):
-        here = (rows["due"] != NONE) & (stores[rows["due"]] == store)
+        here = (rows["due"] != NONE) & (stores[rows["due"]] == store) & ~never_taken(rows)
         astray = here & (rows["found"] != rows["due"])
         lost = seen.share(rows, astray, seen.end)
         if lost.low > LOST:

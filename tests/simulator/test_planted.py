@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -106,6 +107,17 @@ def test_machines_that_run_another_option_are_found_out() -> None:
     verdict = under_option(sound("planted"), "int4-fp8", "int4-bf16", instance, workload).replayed()
     assert not verdict.passed
     assert {(Law.TIER_CAPACITY, DRAM), (Law.TIER_CAPACITY, NVME)} <= blamed(verdict)
+
+
+@pytest.mark.parametrize(("role", "law"), [("prefill", Law.PREFILL_TIME), ("decode", Law.DECODE_TIME)])
+def test_a_pool_that_is_gone_is_named_and_nothing_else(role: str, law: Law) -> None:
+    """Requests that nobody takes are late, slow and find nothing: only what is missing is to blame."""
+    good = sound("planted")
+    named = pool(good, role)
+    rows = tuple(replace(r, instances=0) if r.pool == named else r for r in good.layout.pools)
+    verdict = replace(good, layout=replace(good.layout, pools=rows)).replayed()
+    assert blamed(verdict) == {(law, named)}
+    assert verdict.served < 0.01 * verdict.arrived  # those that were being decoded at time 0
 
 
 def test_slack_can_be_taken_away() -> None:

@@ -116,6 +116,9 @@ def best(state: State, pool: int, request: int) -> tuple[int, int]:
 @inner
 def enter(fixed: Fixed, state: State, request: int, pool: int, now: float) -> None:
     """A prefilled request asks a pool to decode it: it begins, or waits behind those that came before."""
+    if pool == NONE:  # nothing that was bought decodes it
+        reject(fixed, state, request, now)
+        return
     weigh(fixed, state, request, pool)
     q, p = state.request[request], state.pool[pool]
     q["pool"] = pool
