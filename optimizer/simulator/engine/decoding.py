@@ -151,10 +151,10 @@ def admit(fixed: Fixed, state: State, request: int, instance: int, now: float) -
     if i["sequences"] == 0:
         i["steps"] = 0.0
     q["instance"], q["epoch"] = instance, i["epoch"]
-    q["steps"] = i["steps"] + q["output"] / state.pool[i["pool"]]["accepted"]
+    steps = i["steps"] + q["output"] / state.pool[i["pool"]]["accepted"]
     at, first = i["sequences"], i["heap_first"]
     i["sequences"] += 1
-    state.sequence[first + at]["steps"], state.sequence[first + at]["request"] = q["steps"], request
+    state.sequence[first + at]["steps"], state.sequence[first + at]["request"] = steps, request
     while at > 0 and state.sequence[first + at]["steps"] < state.sequence[first + ((at - 1) >> 1)]["steps"]:
         exchange(state, first + at, first + ((at - 1) >> 1))
         at = (at - 1) >> 1

@@ -95,10 +95,9 @@ def begin(fixed: Fixed, state: State, idle: Idle) -> None:
         push(state.heap, idle.comes_back[n], RETURN, s, NONE)
     if fixed.rules[OUTAGE_TIME] < np.inf:
         push(state.heap, fixed.rules[OUTAGE_TIME], FAIL, int(fixed.rules[OUTAGE_SERVER]), NONE)
-    drawn = len(state.session) - len(fixed.recorded)
     for r in range(len(fixed.recorded)):
         if fixed.recorded[r]["after"] == NONE:  # the head of a session, or of what is left of it at time 0
-            s = drawn + fixed.recorded[r]["session"]
+            s = fixed.recorded[r]["session"]
             state.session[s]["where"], state.session[s]["luck"] = roll(fixed, state), roll(fixed, state)
             if fixed.recorded[r]["time"] < 0:
                 begin_recorded(fixed, state, s, r)
@@ -253,7 +252,7 @@ def come(fixed: Fixed, state: State, session: int, now: float) -> None:
 def come_recorded(fixed: Fixed, state: State, r: int, now: float) -> None:
     """A recorded request."""
     recorded = fixed.recorded[r]
-    session = len(state.session) - len(fixed.recorded) + recorded["session"]
+    session = recorded["session"]
     bucket = recorded["bucket"]
     s = state.session[session]
     s["bucket"], s["plan"] = bucket, plan_of(fixed, state, bucket, s["luck"])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from optimizer.simulator.engine import cache, heap
 from optimizer.simulator.types import Demand, Facility, Floats, Ints, Outage, Replay
 
-f8, i8, b1 = np.float64, np.int64, np.bool_
+f8, i8, i4, b1 = np.float64, np.int64, np.int32, np.bool_
 NONE = np.int64(-1)
 Rows = NDArray[Any]
 """A table of one of the row types below."""
@@ -62,13 +62,14 @@ SESSION = table(
     bucket=i8, plan=i8, turns=i8, where=f8, luck=f8, tokens=f8, ended=f8, kept=f8,
 )
 REQUEST = table(
-    session=i8, bucket=i8, cls=i8, recorded=i8,
+    session=i8, bucket=i8, recorded=i8,
     arrival=f8, first_token=f8, done=f8, load=f8, wait=f8, wall=f8,
     found=i8, cached=f8, total=f8, tokens=f8, output=f8,
-    pool=i8, prefill_pool=i8, instance=i8, epoch=i8, held=f8,
-    kv=f8, memory=f8, flops=f8, steps=f8, next=i8, state=i8,
-    due=i8,  # the location that should have served it by its plan, -1: none
-    had=i8,  # bit mask: 1 the stage's copy was there when it came, 2 the home's
+    pool=i8, instance=i8, held=f8,
+    kv=f8, memory=f8, flops=f8,
+    cls=i4, prefill_pool=i4, epoch=i4, next=i4, state=i4,
+    due=i4,  # the location that should have served it by its plan, -1: none
+    had=i4,  # bit mask: 1 the stage's copy was there when it came, 2 the home's
 )
 FIRST, MISS = -2, -1  # REQUEST.found: a location, or one of these
 BYTES, SLOPE, NEW, OPENING, PREFIX = range(5)  # of Fixed.stored
@@ -240,15 +241,18 @@ def state(facility: Facility, demand: Demand, replay: Replay, busy: int, most_re
     bucket["plan_first"], bucket["plan_last"] = plans.row[:-1], plans.row[1:]
     bucket["decode_first"], bucket["decode_last"] = routes.decode[:-1], routes.decode[1:]
     drawn = len(demand.idle_bucket) + len(demand.first_time) + busy
-    sessions = drawn + len(replay.time)
+    played = int((replay.after == NONE).sum())  # recorded sessions: the first rows
+    sessions = played + drawn
     below = np.full(len(p.domain_store), NONE, i8)
     copies = 3 * drawn + 4 * len(replay.node_tokens) + 16
+    counts = np.zeros(8, i8)
+    counts[SESSIONS] = played
     events = 4 * sessions + copies + 4 * most_requests + len(instance) * 4 + 64
     return State(
         cache.empty(p.domain_bytes, copies, below), heap.empty(events), pool, instance,
         np.zeros(int(m.instance_rank[-1])), server, device, bucket, np.zeros(sessions, SESSION),
         np.zeros(most_requests, REQUEST), np.zeros(int(rooms.sum()), SEQUENCE),
-        np.zeros((len(c.new), 2 + len(p.location_store))), np.zeros(8, i8), np.zeros(2),
+        np.zeros((len(c.new), 2 + len(p.location_store))), counts, np.zeros(2),
     )
 
 
