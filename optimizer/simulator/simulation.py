@@ -130,6 +130,8 @@ def replayed_through(
     run(told, now, seen, idle, busy)
     if now.counts[ARRIVED] >= table:
         raise RuntimeError(f"{table} requests filled the table of requests: the replay ended too early")
+    if now.cache.free_count[1]:
+        raise RuntimeError(f"{now.cache.free_count[1]} copies found the table of copies full")
     if now.heap.counts[2]:
         raise RuntimeError(f"{now.heap.counts[2]} events found the table of events full")
     return now, seen

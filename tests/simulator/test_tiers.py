@@ -93,6 +93,13 @@ def test_the_share_of_a_tier_is_the_difference_of_two_capacities(name):
     assert (gains > 0).all()
 
 
+def test_a_full_table_of_copies_is_counted():
+    """Two nodes, and room for one row: the replay refuses such a run."""
+    held = cache.empty(np.array([12.0]), 1)
+    play(held, np.arange(3), np.arange(2), np.array([5, 5]), np.zeros(1, np.int64))
+    assert held.free_count.tolist() == [0, 1]
+
+
 def test_what_leaves_first_is_the_end_of_the_oldest_chain():
     """Ten blocks touched, then six others into a cache of twelve: four of the ten go, from their end."""
     held = cache.empty(np.array([12.0, 100.0]), 8, np.array([1, EMPTY]))

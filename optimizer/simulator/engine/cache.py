@@ -48,7 +48,7 @@ EPSILON = 1e-9  # relative: what rounding may add to the bytes of a full domain
 
 class Cache(NamedTuple):
     """All copies of all domains. `slot` is a hash table of copies by key (linear probing); `free` a stack of
-    unused copies, of which free_count[0] are left."""
+    unused copies, of which free_count[0] are left; free_count[1]: how often there was none."""
 
     copy: NDArray[np.void]
     domain: NDArray[np.void]
@@ -67,7 +67,7 @@ def empty(capacity: NDArray[np.float64], copies: int, below: NDArray[np.int64] |
     domain["below"] = EMPTY if below is None else below
     slots = 1 << max(4, (2 * copies - 1).bit_length())
     free = np.arange(copies - 1, -1, -1, dtype=np.int32)
-    return Cache(copy, domain, np.full(slots, EMPTY, np.int32), free, np.array([copies], np.int64))
+    return Cache(copy, domain, np.full(slots, EMPTY, np.int32), free, np.array([copies, 0], np.int64))
 
 
 @compiled
@@ -206,6 +206,7 @@ def lay(cache: Cache, key: int, more: float, until: float, now: float) -> int:
     if c != EMPTY:
         unlink(cache, c, domain)
     elif cache.free_count[0] == 0:
+        cache.free_count[1] += 1
         return EMPTY
     else:
         c = claim(cache, key)

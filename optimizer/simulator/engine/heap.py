@@ -15,7 +15,8 @@ EVENT = np.dtype(
 
 
 class Heap(NamedTuple):
-    """`counts`: how many events there are, how many were ever pushed, how many found the heap full."""
+    """`counts`: how many events there are, how many were ever pushed, how many found the heap full, and how
+    many there may be before those that came to nothing are sought out."""
 
     event: NDArray[np.void]
     counts: NDArray[np.int64]
@@ -23,7 +24,7 @@ class Heap(NamedTuple):
 
 def empty(capacity: int) -> Heap:
     """A heap for at most `capacity` events at a time."""
-    return Heap(np.zeros(capacity, EVENT), np.zeros(3, np.int64))
+    return Heap(np.zeros(capacity, EVENT), np.array([0, 0, 0, 3 * capacity // 4], np.int64))
 
 
 @compiled
@@ -68,15 +69,30 @@ def pop(heap: Heap) -> tuple[float, int, int, int]:
     e = heap.event[0]
     first = (e["time"], e["kind"], e["a"], e["b"])
     heap.counts[0] -= 1
-    last, at = heap.counts[0], 0
-    swap(heap, 0, last)
+    swap(heap, 0, heap.counts[0])
+    sink(heap, 0)
+    return first
+
+
+@compiled
+def sink(heap: Heap, at: int) -> None:
+    """Move an event down until none below it comes earlier."""
+    count = heap.counts[0]
     while True:
         child = 2 * at + 1
-        if child >= last:
-            return first
-        if child + 1 < last and earlier(heap, child + 1, child):
+        if child >= count:
+            return
+        if child + 1 < count and earlier(heap, child + 1, child):
             child += 1
         if earlier(heap, at, child):
-            return first
+            return
         swap(heap, at, child)
         at = child
+
+
+@compiled
+def in_order(heap: Heap) -> None:
+    """A heap again, whatever was taken out; the next search for what came to nothing is half way to full."""
+    for at in range(heap.counts[0] // 2 - 1, -1, -1):
+        sink(heap, at)
+    heap.counts[3] = (heap.counts[0] + len(heap.event)) // 2

@@ -19,7 +19,7 @@ from optimizer.simulator.engine.decoding import (
     plan_next,
 )
 from optimizer.simulator.engine.finding import HOME, STAGE, begin_running, place, plan_of, roll
-from optimizer.simulator.engine.heap import pop, push
+from optimizer.simulator.engine.heap import in_order, pop, push, swap
 from optimizer.simulator.engine.lengths import along
 from optimizer.simulator.engine.outages import fail, restart
 from optimizer.simulator.engine.prefilling import arrive, inside, out_of_nic, ready, release, start
@@ -205,8 +205,30 @@ def run(fixed: Fixed, state: State, samples: Samples) -> None:
             arrivals += 1
             come(fixed, state, session, now)
         else:
+            if state.heap.counts[0] >= state.heap.counts[3]:
+                tidy(state)
             now, kind, a, b = pop(state.heap)
             happen(fixed, state, kind, a, b, now)
+
+
+@inner
+def tidy(state: State) -> None:
+    """Take out events of which nothing will come: of copies that are gone or were asked for since, of
+    iterations in which another set of sequences takes part."""
+    heap, kept = state.heap, 0
+    for n in range(heap.counts[0]):
+        e = heap.event[n]
+        if e["kind"] == EXPIRE:
+            c = state.cache.copy[e["a"]]
+            if c["key"] != e["b"] or c["alarm"] != e["time"]:
+                continue
+        elif e["kind"] == STEP and state.instance[e["a"]]["version"] != e["b"]:
+            continue
+        if kept < n:
+            swap(heap, kept, n)
+        kept += 1
+    heap.counts[0] = kept
+    in_order(heap)
 
 
 @inner
