@@ -104,7 +104,7 @@ def test_sovereign_names_its_binding_limits_with_prices(answers: Answers) -> Non
     assert all(price > 100_000 for price in quotas.values())  # USD per server
 
 
-@pytest.mark.parametrize("more", ["hardware.servers.HGX-H200-8.supply=20", "facility.power=950 kW"])
+@pytest.mark.parametrize("more", ["hardware.servers.HGX-H200-8.supply=20", "facility.power=970 kW"])
 def test_what_has_a_price_saves_money_when_there_is_more(answers: Answers, more: str) -> None:
     assert (answers("sovereign", more).objective_usd or 0) < (answers("sovereign").bound_usd or 0)
 
