@@ -166,6 +166,11 @@ def instances_carry_their_sequences(seen: Run) -> Iterator[str]:
             yield f"an iteration of {row['step']:.6g} s"
         if not row["up"] and row["sequences"]:
             yield "a server that failed decodes"
+        left = seen.state.sequence["steps"][row["heap_first"] : row["heap_first"] + row["sequences"]]
+        if len(left) and (left < row["steps"] * (1 - 1e-6) - 1e-6).any():
+            yield f"a sequence at {row['steps']:.9g} iterations was to end at {left.min():.9g}"
+        if (left[(np.arange(1, len(left)) - 1) >> 1] > left[1:]).any():
+            yield "another sequence than the first of the heap ends first"
 
 
 def nobody_waits_for_nothing(seen: Run) -> Iterator[str]:

@@ -18,7 +18,7 @@ WALL = 0.001  # seconds a token
 PER_TOKEN = 8.0  # bytes
 
 
-def turns(store, pool=None, nic=math.inf, gap=50.0, lives=None, exclusive=False):
+def turns(store, pool=None, nic=math.inf, gap=50.0, lives=None, exclusive=False, longer=1.0):
     """One session whose context is kept in a store between its turns, of which there are about twenty."""
     kept = Bucket(TOKENS, 0.0, lives or (Life(1.0, 0, 1e6, ()),), PER_TOKEN)
     scene = Scene(
@@ -26,7 +26,7 @@ def turns(store, pool=None, nic=math.inf, gap=50.0, lives=None, exclusive=False)
         stores=store if isinstance(store, tuple) else (store,),
         classes=(Cls(buckets=(kept,), new=NEW, output=OUTPUT, first_prompt=TOKENS - OUTPUT),),
     )  # fmt: skip
-    return run(scene, demand(1000.0, [0.0], gaps=[[gap]]))
+    return run(scene, demand(1000.0, [0.0], gaps=[[gap]], scales=[[longer]]))
 
 
 def rows(seen):
@@ -67,6 +67,15 @@ def test_a_load_takes_what_its_slowest_part_takes(store, pool, nic, seconds, lay
     assert q["load"] == pytest.approx(seconds, abs=1e-9)
     first = max(seconds / layers, seconds - wall) + wall
     assert q["first_token"] - q["arrival"] == pytest.approx(first, abs=1e-9)
+
+
+def test_a_longer_context_is_loaded_and_kept_at_its_own_length():
+    """Half as long again as its bucket's: half as many bytes more to load and to keep."""
+    store = Store(Tier.NVME, (1e9,), ((0,),), read=1e4)
+    seen, nominal = turns(store, longer=1.5), turns(store)
+    assert rows(seen)["load"][1:-1] == pytest.approx(1.5 * SIZE / 1e4)
+    assert seen.samples.domain["used"].max() == pytest.approx(1.5 * SIZE)
+    assert nominal.samples.domain["used"].max() == pytest.approx(SIZE)
 
 
 def test_loads_of_one_device_follow_each_other():

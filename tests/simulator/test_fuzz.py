@@ -79,6 +79,7 @@ def test_laws_notice():
         lambda s: s.instance["kv_peak"].__setitem__(0, s.pool["room"].max() * 1.001),
         lambda s: s.cache.domain["used"].__setitem__(0, s.cache.domain["used"][0] + 1e4),
         lambda s: s.cache.domain["newest"].__setitem__(0, NONE),
+        lambda s: s.instance["steps"].__setitem__(s.instance["sequences"] > 0, 1e9),
     ):
         state = type(seen.state)(*(_copied(part) for part in seen.state))
         change(state)
