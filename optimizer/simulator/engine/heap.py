@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from optimizer.compiled import compiled
 
 EVENT = np.dtype(
-    [("time", np.float64), ("order", np.int64), ("kind", np.int64), ("a", np.int64), ("b", np.int64)]
+    [("time", np.float64), ("order", np.int64), ("b", np.int64), ("kind", np.int32), ("a", np.int32)]
 )
 
 
@@ -67,7 +67,7 @@ def push(heap: Heap, time: float, kind: int, a: int, b: int) -> None:
 def pop(heap: Heap) -> tuple[float, int, int, int]:
     """The earliest event: time, kind, a, b."""
     e = heap.event[0]
-    first = (e["time"], e["kind"], e["a"], e["b"])
+    first = (e["time"], int(e["kind"]), int(e["a"]), e["b"])
     heap.counts[0] -= 1
     swap(heap, 0, heap.counts[0])
     sink(heap, 0)
