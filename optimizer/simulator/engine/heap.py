@@ -12,6 +12,7 @@ from optimizer.compiled import compiled
 EVENT = np.dtype(
     [("time", np.float64), ("order", np.int64), ("b", np.int64), ("kind", np.int32), ("a", np.int32)]
 )
+TOP = np.int64(0)
 
 
 class Heap(NamedTuple):
@@ -67,10 +68,10 @@ def push(heap: Heap, time: float, kind: int, a: int, b: int) -> None:
 def pop(heap: Heap) -> tuple[float, int, int, int]:
     """The earliest event: time, kind, a, b."""
     e = heap.event[0]
-    first = (e["time"], int(e["kind"]), int(e["a"]), e["b"])
+    first = (e["time"], np.int64(e["kind"]), np.int64(e["a"]), e["b"])
     heap.counts[0] -= 1
-    swap(heap, 0, heap.counts[0])
-    sink(heap, 0)
+    swap(heap, TOP, heap.counts[0])
+    sink(heap, TOP)
     return first
 
 
