@@ -12,6 +12,7 @@ from optimizer.simulator.engine.state import MISS, NONE
 from optimizer.simulator.observed import Observed
 from optimizer.simulator.predicted import Prediction
 from optimizer.simulator.types import Law, ResourceReplay
+from optimizer.simulator.wear import average_over_peak
 
 DAY = 86400.0
 SHARE = "share of time"
@@ -122,9 +123,9 @@ def _networks(seen: Observed) -> Iterator[ResourceReplay]:
 
 
 def _drives(seen: Observed, instance: Instance, layout: Layout) -> Iterator[ResourceReplay]:
-    """Bytes written a day and drive at the mean rate, with the drives' own amplification."""
+    """Bytes written a day and drive on average, with the drives' own amplification."""
     places = seen.facility.places
-    pace = sum(c.mean_rate for c in instance.classes) / sum(c.rate for c in instance.classes)
+    pace = average_over_peak(instance, layout)
     days = instance.periods[0].seconds / DAY
     builds = {b.id: b for b in instance.builds}
     for s, name in enumerate(seen.names.stores):
@@ -142,7 +143,7 @@ def _drives(seen: Observed, instance: Instance, layout: Layout) -> Iterator[Reso
             b.nvme_endurance * (row.count - row.spare) + b.nvme_endurance / b.drives * row.replaced
             for row, b in bought
         )
-        written = seen.grown(seen.samples.device[:, here], "written").sum() * DAY * pace
+        written = seen.grown(seen.samples.device[:, here], "written").sum() * DAY * pace.get(name, 1.0)
         yield ResourceReplay(
             Law.ENDURANCE, name, "bytes a day and drive", stands / days / drives, math.nan,
             float(written) * instance.write_amplification / drives, math.nan, 0.0,
