@@ -223,12 +223,16 @@ def near_to(fixed: Fixed, state: State, instance: int, store: int, domain: int) 
 
 
 @inner
+def lost(state: State, request: int) -> bool:
+    """Whether the server of a request has failed since it was routed there."""
+    q = state.request[request]
+    return bool(q["epoch"] != state.instance[q["instance"]]["epoch"])
+
+
+@inner
 def ready(fixed: Fixed, state: State, request: int, now: float) -> None:
     """A request's context is at hand: it takes the rank of its instance that is free first."""
     q = state.request[request]
-    if q["epoch"] != state.instance[q["instance"]]["epoch"]:
-        arrive(fixed, state, request, now)
-        return
     k = free_at(state, q["instance"])
     begin = max(now, state.rank[k])
     q["wait"] = begin - now
@@ -241,9 +245,6 @@ def start(fixed: Fixed, state: State, request: int, now: float) -> None:
     """Its prefill begins, and takes HBM for all of its context."""
     q = state.request[request]
     i = q["instance"]
-    if q["epoch"] != state.instance[i]["epoch"]:
-        arrive(fixed, state, request, now)
-        return
     state.instance[i]["prefill_busy"] += q["wall"]
     q["held"] = along(fixed.context, fixed.idle[q["pool"]], q["total"])
     d = state.instance[i]["domain"]

@@ -22,7 +22,7 @@ from optimizer.simulator.engine.finding import HOME, STAGE, begin_running, place
 from optimizer.simulator.engine.heap import in_order, pop, push, swap
 from optimizer.simulator.engine.lengths import along
 from optimizer.simulator.engine.outages import fail, restart
-from optimizer.simulator.engine.prefilling import arrive, inside, out_of_nic, ready, release, start
+from optimizer.simulator.engine.prefilling import arrive, inside, lost, out_of_nic, ready, release, start
 from optimizer.simulator.engine.state import (
     ARRIVED,
     BYTES,
@@ -203,7 +203,7 @@ def run(fixed: Fixed, state: State, samples: Samples) -> None:
         if first <= later:
             session = open_session(fixed, state, fixed.first_bucket[arrivals])
             arrivals += 1
-            come(fixed, state, session, now)
+            happen(fixed, state, RETURN, session, NONE, now)
         else:
             if state.heap.counts[0] >= state.heap.counts[3]:
                 tidy(state)
@@ -233,11 +233,15 @@ def tidy(state: State) -> None:
 
 @inner
 def happen(fixed: Fixed, state: State, kind: int, a: int, b: int, now: float) -> None:
-    """One event."""
+    """One event. Arrivals, for the first time and again, stand at one place: they take long to compile."""
+    arriving = NONE
     if kind == RETURN:
-        come(fixed, state, a, now)
+        arriving = come(fixed, state, a, now)
     elif kind == RECORD:
-        come_recorded(fixed, state, a, now)
+        arriving = come_recorded(fixed, state, a, now)
+    elif READY <= kind <= PREFILLED and lost(state, a):
+        arriving = a
+        release(state, a, now)
     elif kind == READY:
         ready(fixed, state, a, now)
     elif kind == START:
@@ -254,10 +258,12 @@ def happen(fixed: Fixed, state: State, kind: int, a: int, b: int, now: float) ->
         fail(fixed, state, a, now)
     else:
         restart(fixed, state, a, now)
+    if arriving != NONE:
+        arrive(fixed, state, arriving, now)
 
 
 @inner
-def come(fixed: Fixed, state: State, session: int, now: float) -> None:
+def come(fixed: Fixed, state: State, session: int, now: float) -> int:
     """The next request of a drawn session."""
     s = state.session[session]
     b = state.bucket[s["bucket"]]
@@ -267,11 +273,11 @@ def come(fixed: Fixed, state: State, session: int, now: float) -> None:
     q["found"] = FIRST if s["turns"] == 0 else MISS
     q["total"] = cls["first_prompt"] if s["turns"] == 0 else s["tokens"] - b["unused"] + cls["new"]
     q["tokens"], q["output"] = s["tokens"], cls["output"]
-    arrive(fixed, state, request, now)
+    return request
 
 
 @inner
-def come_recorded(fixed: Fixed, state: State, r: int, now: float) -> None:
+def come_recorded(fixed: Fixed, state: State, r: int, now: float) -> int:
     """A recorded request."""
     recorded = fixed.recorded[r]
     session = recorded["session"]
@@ -283,7 +289,7 @@ def come_recorded(fixed: Fixed, state: State, r: int, now: float) -> None:
     q["found"] = FIRST if recorded["first"] else MISS
     q["total"], q["output"] = recorded["input"], recorded["output"]
     q["tokens"] = recorded["input"] + recorded["output"]
-    arrive(fixed, state, request, now)
+    return request
 
 
 @inner
@@ -303,10 +309,6 @@ def prefilled(fixed: Fixed, state: State, request: int, now: float) -> None:
     """A prefill is over: its KV goes to the pool that decodes it, or stays where it is."""
     q = state.request[request]
     release(state, request, now)
-    i = state.instance[q["instance"]]
-    if q["epoch"] != i["epoch"]:
-        arrive(fixed, state, request, now)
-        return
     column = 0 if q["found"] == FIRST else 1
     state.tokens[q["cls"], column] += q["total"] - q["cached"]
     state.tokens[q["cls"], 2 + q["found"] if q["found"] >= 0 else column] += q["cached"]
