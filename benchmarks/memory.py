@@ -43,23 +43,24 @@ def measure(cases: list[Case], quick: bool = False) -> Section:
         "every tier, the events to come. *Log* is what the verdict is made from, a row for every request "
         "that came. *Process* is what the whole process grows by, from the layout to the end of the replay, "
         f"with all the traffic that it is handed. {TRACE} is played as {LIVE:,} live sessions for an hour, "
-        "closed loop. Asked for: 2,000 bytes a live session.",
+        "closed loop; contexts of ended sessions are held as long as the layout says, and a recorded one "
+        "is about as many copies as it has had turns. Asked for: 2,000 bytes a live session.",
         tuple(rows),
     )
 
 
 def recorded_hour(case: Case) -> tuple[Traffic, float]:
     """An hour of a recorded trace as the traffic of the first class, alone, and its live sessions."""
-    trace, rates = read_trace(f"{TRACE}.jsonl.gz"), sum(c.rate for c in case.instance.classes)
+    trace = read_trace(f"{TRACE}.jsonl.gz")
     once = live(script(trace))
     rate = LIVE / once * len(trace) / float(trace.time[-1] - trace.time[0])
     classes = tuple(c.id for c in case.instance.classes)
     played = recorded(trace, case.instance, classes[0], rate=rate, seed=0, seconds=HOUR)
     built, _ = facility(case.instance, case.layout, case.workload, load_catalog())
     demand = draw(
-        case.instance, case.workload, int(rates * HOUR), 0,
+        case.instance, case.workload, len(played.time), 0,
         oldest=oldest_ages(case.instance, case.layout), without=classes,
-    )  # fmt: skip
+    )._replace(horizon=HOUR)  # fmt: skip
     busy = under_way(built, case.instance, 0, classes)
     return Traffic(built, demand, played, NEVER, 1.0, float(trace.block_tokens or 0), busy, 0), LIVE
 
