@@ -16,8 +16,8 @@ from benchmarks.tables import Figure, Section
 from benchmarks.timing import timed
 from optimizer.compiled import entry
 from optimizer.simulator.engine.cache import EMPTY, Cache, empty, find, hold
-from optimizer.simulator.replay import scaled
-from optimizer.simulator.script import Script, script
+from optimizer.simulator.traffic.replay import scaled
+from optimizer.simulator.traffic.script import Script, script
 from optimizer.traces import Trace, read_trace
 from optimizer.traces.curve import default_capacities
 

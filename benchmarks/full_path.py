@@ -12,14 +12,14 @@ from benchmarks.cases import Case, alone, given
 from benchmarks.tables import Figure, Section
 from benchmarks.timing import timed
 from optimizer.catalog import load_catalog
-from optimizer.simulator.demand import draw
 from optimizer.simulator.engine.state import ARRIVED
-from optimizer.simulator.facility import facility
-from optimizer.simulator.plans import oldest_ages
-from optimizer.simulator.replay import nothing
+from optimizer.simulator.facility.assemble import facility
+from optimizer.simulator.facility.plans import oldest_ages
 from optimizer.simulator.simulation import enough, longest, replayed_through, simulate
+from optimizer.simulator.traffic.demand import draw
+from optimizer.simulator.traffic.replay import nothing
+from optimizer.simulator.traffic.under_way import Busy, under_way
 from optimizer.simulator.types import Demand, Facility, Outage, Replay
-from optimizer.simulator.under_way import Busy, under_way
 
 FEW = 500
 """Requests of a run that compiles, or that is not compiled."""

@@ -16,14 +16,14 @@ from benchmarks.cases import Case, alone, given
 from benchmarks.full_path import FEW, NEVER, Traffic, drawn
 from benchmarks.tables import Figure, Section
 from optimizer.catalog import load_catalog
-from optimizer.simulator.demand import draw
 from optimizer.simulator.engine.state import ARRIVED, SESSIONS, State
-from optimizer.simulator.facility import facility
-from optimizer.simulator.plans import oldest_ages
-from optimizer.simulator.replay import recorded
-from optimizer.simulator.script import script
+from optimizer.simulator.facility.assemble import facility
+from optimizer.simulator.facility.plans import oldest_ages
 from optimizer.simulator.simulation import enough, replayed_through
-from optimizer.simulator.under_way import under_way
+from optimizer.simulator.traffic.demand import draw
+from optimizer.simulator.traffic.replay import recorded
+from optimizer.simulator.traffic.script import script
+from optimizer.simulator.traffic.under_way import under_way
 from optimizer.traces import read_trace
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ import numpy as np
 
 from optimizer.catalog import load_catalog
 from optimizer.instance.build import build
-from optimizer.simulator.replay import recorded
-from optimizer.simulator.script import script
+from optimizer.simulator.traffic.replay import recorded
+from optimizer.simulator.traffic.script import script
 from optimizer.traces import read_trace
 from optimizer.workload import load_workload
 

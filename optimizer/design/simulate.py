@@ -12,7 +12,7 @@ from optimizer.design.result import Result
 from optimizer.design.traced import traffic
 from optimizer.errors import InputError, Problem
 from optimizer.simulator import simulate
-from optimizer.simulator.fed_back import ttft_fed_back
+from optimizer.simulator.verdict.fed_back import ttft_fed_back
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimizer.instance import Instance
-from optimizer.simulator.replay import recorded
 from optimizer.simulator.simulation import enough
+from optimizer.simulator.traffic.replay import recorded
 from optimizer.simulator.types import Floats, Ints, Replay
 from optimizer.traces import read_trace
 

@@ -17,8 +17,8 @@ from optimizer.design.stress import Case, stress
 from optimizer.design.tighten import Tightening
 from optimizer.design.verified import verified
 from optimizer.instance import Instance, Layout
-from optimizer.simulator.fed_back import ttft_fed_back
 from optimizer.simulator.types import Verdict
+from optimizer.simulator.verdict.fed_back import ttft_fed_back
 from optimizer.solver import SolveOptions
 from optimizer.workload import Loaded
 

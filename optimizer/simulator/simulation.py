@@ -10,18 +10,18 @@ import numpy as np
 from optimizer.catalog import Catalog
 from optimizer.errors import InputError, Problem
 from optimizer.instance import Instance, Layout
-from optimizer.simulator.demand import draw
 from optimizer.simulator.engine.run import Idle
 from optimizer.simulator.engine.run import replay as run
 from optimizer.simulator.engine.state import ARRIVED, Samples, State, fixed, samples, state
-from optimizer.simulator.facility import facility
-from optimizer.simulator.judge import judge
-from optimizer.simulator.observed import Observed
-from optimizer.simulator.plans import oldest_ages
-from optimizer.simulator.predicted import predicted
-from optimizer.simulator.replay import nothing
+from optimizer.simulator.facility.assemble import facility
+from optimizer.simulator.facility.plans import oldest_ages
+from optimizer.simulator.traffic.demand import draw
+from optimizer.simulator.traffic.replay import nothing
+from optimizer.simulator.traffic.under_way import Busy, under_way
 from optimizer.simulator.types import Demand, Facility, Floats, Names, Outage, Replay, Verdict
-from optimizer.simulator.under_way import Busy, under_way
+from optimizer.simulator.verdict.judge import judge
+from optimizer.simulator.verdict.observed import Observed
+from optimizer.simulator.verdict.predicted import predicted
 from optimizer.units import UnitError, parse
 from optimizer.workload import Workload
 

@@ -27,8 +27,8 @@ from optimizer.instance import (
     Tier,
 )
 from optimizer.instance.offer import offer
-from optimizer.simulator.bought import Bought
-from optimizer.simulator.facility import facility
+from optimizer.simulator.facility.assemble import facility
+from optimizer.simulator.facility.bought import Bought
 from optimizer.simulator.types import Facility, Names
 from optimizer.solver import SolveOptions
 from optimizer.verify.plan import Plan

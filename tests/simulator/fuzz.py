@@ -18,13 +18,13 @@ import numpy as np
 
 from optimizer.instance import Role, Tier
 from optimizer.instance.stores import WIDTH
-from optimizer.simulator.arrays import flags, floats, ints, starts
-from optimizer.simulator.demand import draw as workload_demand
 from optimizer.simulator.engine.state import ARRIVED
-from optimizer.simulator.plans import Life, oldest_ages
+from optimizer.simulator.facility.arrays import flags, floats, ints, starts
+from optimizer.simulator.facility.plans import Life, oldest_ages
 from optimizer.simulator.simulation import longest
+from optimizer.simulator.traffic.demand import draw as workload_demand
+from optimizer.simulator.traffic.under_way import Busy, under_way
 from optimizer.simulator.types import Demand, Outage, Replay
-from optimizer.simulator.under_way import Busy, under_way
 from tests.simulator.bought import drawn
 from tests.simulator.handmade import NO_OUTAGE, NOBODY, Bucket, Cls, Pool, Run, Scene, Store, demand, run
 from tests.simulator.laws import broken

@@ -14,12 +14,13 @@ import numpy as np
 
 from optimizer.instance import Role, Tier
 from optimizer.instance.stores import RANK, WIDTH
-from optimizer.simulator.arrays import flags, floats, ints, starts
 from optimizer.simulator.engine.state import Samples, State
-from optimizer.simulator.plans import Life, packed
-from optimizer.simulator.replay import nothing
-from optimizer.simulator.routes import cumulative
+from optimizer.simulator.facility.arrays import flags, floats, ints, starts
+from optimizer.simulator.facility.plans import Life, packed
+from optimizer.simulator.facility.routes import cumulative
 from optimizer.simulator.simulation import replayed_through
+from optimizer.simulator.traffic.replay import nothing
+from optimizer.simulator.traffic.under_way import Busy
 from optimizer.simulator.types import (
     Classes,
     Demand,
@@ -33,7 +34,6 @@ from optimizer.simulator.types import (
     Routes,
     Work,
 )
-from optimizer.simulator.under_way import Busy
 
 TOKENS = floats([0.0, 16.0, 1e6])  # the axis of every table: costs are affine
 NOBODY = Busy(np.empty(0, np.int64), np.empty(0))

@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 
 from optimizer.instance import Tier
-from optimizer.simulator.plans import Life
+from optimizer.simulator.facility.plans import Life
 from optimizer.simulator.types import Floats, Interval
 from tests.simulator.handmade import Bucket, Cls, Pool, Scene, Store, demand, run
 

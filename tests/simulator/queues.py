@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from optimizer.simulator.engine.state import ARRIVED, INSIDE, SERVED
-from optimizer.simulator.statistics import BATCHES, CONFIDENCE, interval
 from optimizer.simulator.types import Floats
+from optimizer.simulator.verdict.statistics import BATCHES, CONFIDENCE, interval
 from tests.simulator.handmade import Pool, Run, Scene, demand, requests, run
 
 WARMUP = 0.1

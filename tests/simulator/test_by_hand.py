@@ -9,7 +9,7 @@ import pytest
 
 from optimizer.instance import Role, Tier
 from optimizer.simulator.engine.state import ARRIVED, MISS
-from optimizer.simulator.plans import Life
+from optimizer.simulator.facility.plans import Life
 from optimizer.simulator.types import Outage
 from tests.simulator.handmade import Bucket, Cls, Pool, Scene, Store, demand, run
 

@@ -13,15 +13,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from optimizer.simulator.demand import draw
 from optimizer.simulator.engine.state import SERVED
-from optimizer.simulator.facility import facility
-from optimizer.simulator.observed import Z95, Observed
-from optimizer.simulator.plans import oldest_ages
-from optimizer.simulator.replay import nothing
+from optimizer.simulator.facility.assemble import facility
+from optimizer.simulator.facility.plans import oldest_ages
 from optimizer.simulator.simulation import enough, longest, parse_outage, replayed_through
+from optimizer.simulator.traffic.demand import draw
+from optimizer.simulator.traffic.replay import nothing
+from optimizer.simulator.traffic.under_way import under_way
 from optimizer.simulator.types import Interval, Law
-from optimizer.simulator.under_way import under_way
+from optimizer.simulator.verdict.observed import Z95, Observed
 from tests.instance.shipped import CATALOG
 from tests.simulator.planting import Planned, solved, with_fewer
 

@@ -7,7 +7,7 @@ import pytest
 
 from optimizer.instance import Role, Tier
 from optimizer.simulator.engine.state import ARRIVED
-from optimizer.simulator.plans import Life
+from optimizer.simulator.facility.plans import Life
 from tests.simulator.handmade import Bucket, Cls, Pool, Scene, Store, demand, run
 
 TOKENS, ROOM = 1000.0, 10_400.0  # ten contexts of a byte a token, and less than one more

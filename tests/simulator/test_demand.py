@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from optimizer.instance import Bucket
-from optimizer.simulator.demand import declarations, draw, faded, past
-from optimizer.simulator.sampling import beyond, lengths, points, sample, tails
+from optimizer.simulator.traffic.demand import declarations, draw, faded, past
+from optimizer.simulator.traffic.sampling import beyond, lengths, points, sample, tails
 from optimizer.workload import slots, survival, tail_returns
 from optimizer.workload.gaps import distribution
 from optimizer.workload.schema import Gaps

@@ -12,7 +12,7 @@ import pytest
 
 from optimizer.instance import Case as Outcome
 from optimizer.instance import Role, Tier
-from optimizer.simulator.packing import packed
+from optimizer.simulator.facility.packing import packed
 from optimizer.simulator.types import Facility, Work
 from optimizer.verify.accounts import own_use, shared_prefixes
 from tests.instance.shipped import ALL_TIERS

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from optimizer.instance.offer import offer
-from optimizer.simulator.demand import draw
-from optimizer.simulator.fed_back import LENGTHS, paths_alone, scales, ttft_fed_back
-from optimizer.simulator.observed import Observed
-from optimizer.simulator.plans import oldest_ages
-from optimizer.simulator.replay import nothing
+from optimizer.simulator.facility.plans import oldest_ages
 from optimizer.simulator.simulation import longest, parse_outage, replayed_through, simulate
+from optimizer.simulator.traffic.demand import draw
+from optimizer.simulator.traffic.replay import nothing
+from optimizer.simulator.traffic.under_way import under_way
 from optimizer.simulator.types import Verdict, Waited
-from optimizer.simulator.under_way import under_way
-from optimizer.simulator.waited import ANY, SHARES, alone, waited
+from optimizer.simulator.verdict.fed_back import LENGTHS, paths_alone, scales, ttft_fed_back
+from optimizer.simulator.verdict.observed import Observed
+from optimizer.simulator.verdict.waited import ANY, SHARES, alone, waited
 from tests.instance.shipped import CATALOG, WORKLOADS
 from tests.simulator.bought import ON_B300, ON_TWO_B300, Case, solved
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from optimizer.errors import InputError
 from optimizer.instance import Role
 from optimizer.instance.deployment import charged
-from optimizer.simulator.bought import Bought
-from optimizer.simulator.packing import packed
+from optimizer.simulator.facility.bought import Bought
+from optimizer.simulator.facility.packing import packed
 from tests.instance.shipped import built
 
 POOL = built("tiny").pools[0]

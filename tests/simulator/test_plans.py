@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from optimizer.errors import InputError
 from optimizer.instance import Layout, PlacementRow, Slot
-from optimizer.simulator.plans import oldest_ages, plans
+from optimizer.simulator.facility.plans import oldest_ages, plans
 from tests.formulation import small
 
 ENDS = (30.0, 60.0, 300.0, 3600.0)

@@ -10,8 +10,8 @@ import pytest
 from optimizer.cli.exit_codes import ExitCode, of_result
 from optimizer.design.planning import plan
 from optimizer.instance import Layout
-from optimizer.simulator.judge import LOST
 from optimizer.simulator.types import Law, Verdict
+from optimizer.simulator.verdict.judge import LOST
 from optimizer.workload import load_workload
 from tests.instance.shipped import CATALOG
 from tests.simulator.bought import ON_TWO_B300

@@ -10,7 +10,7 @@ import pytest
 from optimizer.instance import Case as Outcome
 from optimizer.instance.offer import offer
 from optimizer.physics.queueing import wait_exponent
-from optimizer.simulator.predicted import Planned, Prediction, planned, predicted, quantile
+from optimizer.simulator.verdict.predicted import Planned, Prediction, planned, predicted, quantile
 from tests.instance.shipped import CATALOG, built
 from tests.simulator.bought import ON_B300, SMALL, Case, solved
 

@@ -10,8 +10,8 @@ import pytest
 
 from optimizer.instance import Role, Tier
 from optimizer.physics.queueing import mean_wait, wait_exponent
-from optimizer.simulator.plans import Life
-from optimizer.simulator.statistics import BATCHES
+from optimizer.simulator.facility.plans import Life
+from optimizer.simulator.verdict.statistics import BATCHES
 from tests.simulator.handmade import Bucket, Cls, Pool, Scene, Store, demand, requests, run
 from tests.simulator.queues import (
     WARMUP,

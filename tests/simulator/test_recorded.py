@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.errors import InputError
-from optimizer.simulator.replay import Played, nothing, recorded, scaled
-from optimizer.simulator.script import elementary, script
+from optimizer.simulator.traffic.replay import Played, nothing, recorded, scaled
+from optimizer.simulator.traffic.script import elementary, script
 from optimizer.traces import Chains, Trace, read_trace
 from tests.instance.shipped import built
 

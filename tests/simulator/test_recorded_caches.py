@@ -11,8 +11,8 @@ import pytest
 
 from optimizer.instance import Tier
 from optimizer.simulator.engine.state import ARRIVED
-from optimizer.simulator.plans import Life
-from optimizer.simulator.replay import recorded
+from optimizer.simulator.facility.plans import Life
+from optimizer.simulator.traffic.replay import recorded
 from optimizer.traces import read_trace
 from tests.instance.shipped import built
 from tests.simulator.handmade import Bucket, Cls, Pool, Scene, Store, demand, run

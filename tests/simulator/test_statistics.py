@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
-from optimizer.simulator.statistics import interval, quantiles, steady, sums, warmup
+from optimizer.simulator.verdict.statistics import interval, quantiles, steady, sums, warmup
 
 RUNS, LENGTH, MEMORY = 400, 20_000, 0.95
 

@@ -11,7 +11,7 @@ import pytest
 from optimizer.compiled import entry
 from optimizer.simulator.engine import cache
 from optimizer.simulator.engine.cache import EMPTY, Cache, drop, find, hold
-from optimizer.simulator.script import elementary
+from optimizer.simulator.traffic.script import elementary
 from optimizer.simulator.types import Ints
 from optimizer.traces import read_trace
 from tests.traces.test_curve import BLOCK_TRACES, REFERENCE

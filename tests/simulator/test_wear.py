@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.simulator.wear import average_over_peak, written
+from optimizer.simulator.verdict.wear import average_over_peak, written
 from optimizer.verify.writes import writes
 from tests.simulator.bought import ON_B300, ON_TWO_B300, Case, solved
 

@@ -50,7 +50,7 @@ from optimizer.simulator.engine.state import (
     State,
 )
 from optimizer.simulator.engine.storing import expire, hold_chain, remember, store
-from optimizer.simulator.under_way import Busy
+from optimizer.simulator.traffic.under_way import Busy
 
 
 class Idle(NamedTuple):

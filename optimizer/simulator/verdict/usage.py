@@ -9,10 +9,10 @@ import numpy as np
 
 from optimizer.instance import Instance, Layout, Tier
 from optimizer.simulator.engine.state import MISS, NONE
-from optimizer.simulator.observed import Observed
-from optimizer.simulator.predicted import Prediction
 from optimizer.simulator.types import Law, ResourceReplay
-from optimizer.simulator.wear import average_over_peak
+from optimizer.simulator.verdict.observed import Observed
+from optimizer.simulator.verdict.predicted import Prediction
+from optimizer.simulator.verdict.wear import average_over_peak
 
 DAY = 86400.0
 SHARE = "share of time"

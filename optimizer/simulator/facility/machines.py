@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from optimizer.instance import Pool, Role
-from optimizer.simulator.arrays import flags, floats, ints, starts
-from optimizer.simulator.bought import NEGLIGIBLE, Bought
-from optimizer.simulator.packing import Packing
+from optimizer.simulator.facility.arrays import flags, floats, ints, starts
+from optimizer.simulator.facility.bought import NEGLIGIBLE, Bought
+from optimizer.simulator.facility.packing import Packing
 from optimizer.simulator.types import Machines
 
 

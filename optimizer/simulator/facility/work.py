@@ -14,8 +14,8 @@ import numpy as np
 from optimizer.instance import Role
 from optimizer.instance.deployment import Deployment
 from optimizer.instance.pools import handed_over
-from optimizer.simulator.arrays import floats
-from optimizer.simulator.bought import Bought
+from optimizer.simulator.facility.arrays import floats
+from optimizer.simulator.facility.bought import Bought
 from optimizer.simulator.types import Floats, Work
 
 BEYOND = 4.0  # axes end at so many times the longest nominal length: lengths are drawn round their means

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import inf
 
 from optimizer.instance import Build, CxlHostRow, Pool, Role, Store, Tier
-from optimizer.simulator.bought import Bought
-from optimizer.simulator.packing import Packing
+from optimizer.simulator.facility.bought import Bought
+from optimizer.simulator.facility.packing import Packing
 
 WITH_DRIVES = (Tier.NVME, Tier.STORAGE)
 

@@ -8,8 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from optimizer.instance import Instance, Layout
-from optimizer.simulator.observed import rejected
 from optimizer.simulator.types import Flags, Law
+from optimizer.simulator.verdict.observed import rejected
 
 
 def nobody(layout: Layout, instance: Instance, cls: str) -> dict[Law, str]:

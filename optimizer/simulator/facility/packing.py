@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from optimizer.errors import InputError, Problem
 from optimizer.instance import Pool, Role
-from optimizer.simulator.bought import Bought
+from optimizer.simulator.facility.bought import Bought
 
 Packing = tuple[tuple[int, ...], ...]
 """The servers of every instance; those larger than a server take whole ones in a row."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from optimizer.simulator.engine.state import ARRIVED, FIRST, MISS, REJECTED, SERVED, Samples, State
-from optimizer.simulator.statistics import BATCHES, interval, steady, warmup
 from optimizer.simulator.types import Facility, Flags, Floats, Interval, Ints, Names
+from optimizer.simulator.verdict.statistics import BATCHES, interval, steady, warmup
 
 MATTERS = 0.05
 """A trend that moves the running sequences by less over the whole run is none."""

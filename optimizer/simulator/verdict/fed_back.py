@@ -21,9 +21,9 @@ from optimizer.instance import Bucket, Case, Instance, Layout, Pool, Tier
 from optimizer.instance.deployment import Deployment
 from optimizer.instance.offer import Offer, offer
 from optimizer.instance.paths import Roads, alone
-from optimizer.simulator.predicted import QUANTILE, case_jobs, key_of
 from optimizer.simulator.types import Floats, Verdict, Waited
-from optimizer.simulator.waited import ANY, SHARES
+from optimizer.simulator.verdict.predicted import QUANTILE, case_jobs, key_of
+from optimizer.simulator.verdict.waited import ANY, SHARES
 from optimizer.workload import Workload
 
 LENGTHS = 20

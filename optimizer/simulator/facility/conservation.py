@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from optimizer.instance import Role, Store, Tier
-from optimizer.simulator.bought import Bought
-from optimizer.simulator.domains import WITH_DRIVES, instance_dram, prefix_bytes
+from optimizer.simulator.facility.bought import Bought
+from optimizer.simulator.facility.domains import WITH_DRIVES, instance_dram, prefix_bytes
 from optimizer.simulator.types import Places
 
 PRECISION = 1e-9

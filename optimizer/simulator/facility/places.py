@@ -8,10 +8,10 @@ from optimizer.instance import Location, Role, Store, Stored, Tier
 from optimizer.instance.deployment import Deployment
 from optimizer.instance.stores import RANK, WIDTH, codec_ratio
 from optimizer.physics.memory import growth_bytes_per_token
-from optimizer.simulator.arrays import flags, floats, ints, starts
-from optimizer.simulator.bought import Bought
-from optimizer.simulator.domains import Domain, domains
-from optimizer.simulator.packing import Packing
+from optimizer.simulator.facility.arrays import flags, floats, ints, starts
+from optimizer.simulator.facility.bought import Bought
+from optimizer.simulator.facility.domains import Domain, domains
+from optimizer.simulator.facility.packing import Packing
 from optimizer.simulator.types import Floats, Ints, Places
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.simulator.engine.state import MISS
-from optimizer.simulator.observed import Observed
 from optimizer.simulator.types import Floats, Waited
+from optimizer.simulator.verdict.observed import Observed
 
 SHARES = (np.arange(200) + 0.5) / 200
 """Of the requests of a kind, whose waits are kept: the last is 99.75%."""

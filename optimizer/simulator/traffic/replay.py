@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimizer.instance import Instance
-from optimizer.simulator.script import Script, script
+from optimizer.simulator.traffic.script import Script, script
 from optimizer.simulator.types import Floats, Ints, Replay
 from optimizer.traces import Trace
 

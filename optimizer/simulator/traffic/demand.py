@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimizer.instance import Bucket, Instance
-from optimizer.simulator.sampling import beyond, lengths, points, tails
+from optimizer.simulator.traffic.sampling import beyond, lengths, points, tails
 from optimizer.simulator.types import Demand, Floats, Ints
 from optimizer.workload import Survival, Workload, bucket_survival
 from optimizer.workload.schema import ContextBucket, TrafficClass

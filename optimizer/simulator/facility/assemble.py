@@ -5,17 +5,17 @@ from __future__ import annotations
 from optimizer.catalog import Catalog
 from optimizer.instance import Instance, Layout, Policy
 from optimizer.instance.offer import offer
-from optimizer.simulator.bought import Bought
-from optimizer.simulator.classes import classes
-from optimizer.simulator.conservation import bytes_conserved
-from optimizer.simulator.machines import machines
-from optimizer.simulator.packing import packed
-from optimizer.simulator.places import places
-from optimizer.simulator.plans import plans
-from optimizer.simulator.roads import roads
-from optimizer.simulator.routes import routes
+from optimizer.simulator.facility.bought import Bought
+from optimizer.simulator.facility.classes import classes
+from optimizer.simulator.facility.conservation import bytes_conserved
+from optimizer.simulator.facility.machines import machines
+from optimizer.simulator.facility.packing import packed
+from optimizer.simulator.facility.places import places
+from optimizer.simulator.facility.plans import plans
+from optimizer.simulator.facility.roads import roads
+from optimizer.simulator.facility.routes import routes
+from optimizer.simulator.facility.work import work
 from optimizer.simulator.types import Facility, Names
-from optimizer.simulator.work import work
 from optimizer.workload import Workload
 
 

@@ -11,8 +11,8 @@ from optimizer.instance import Location, Pool, Tier
 from optimizer.instance.deployment import Deployment
 from optimizer.instance.paths import Roads as Figures
 from optimizer.instance.stores import codec_ratio
-from optimizer.simulator.arrays import flags, floats
-from optimizer.simulator.bought import Bought
+from optimizer.simulator.facility.arrays import flags, floats
+from optimizer.simulator.facility.bought import Bought
 from optimizer.simulator.types import Roads
 
 OVER_THE_NIC = (Tier.DRAM_POOL, Tier.STORAGE)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from optimizer.instance import Instance, Layout
 from optimizer.physics.queueing import wait_exponent
 from optimizer.simulator.engine.state import ENDED, INSIDE, MISS, NONE, REFUSED
-from optimizer.simulator.meant import never_taken, nobody
-from optimizer.simulator.observed import Observed, first_tokens, found_names, per_token, rejected
-from optimizer.simulator.predicted import ClassPrediction, Prediction
-from optimizer.simulator.statistics import quantiles
 from optimizer.simulator.types import ClassReplay, Failing, Floats, Law, ResourceReplay, Verdict
-from optimizer.simulator.usage import usage
-from optimizer.simulator.waited import waited
+from optimizer.simulator.verdict.meant import never_taken, nobody
+from optimizer.simulator.verdict.observed import Observed, first_tokens, found_names, per_token, rejected
+from optimizer.simulator.verdict.predicted import ClassPrediction, Prediction
+from optimizer.simulator.verdict.statistics import quantiles
+from optimizer.simulator.verdict.usage import usage
+from optimizer.simulator.verdict.waited import waited
 
 LOST = 0.03
 """Share of a class's requests that may find their context elsewhere than its plan says, or not at all."""

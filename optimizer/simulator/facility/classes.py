@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from optimizer.simulator.arrays import floats, ints
-from optimizer.simulator.bought import Bought
+from optimizer.simulator.facility.arrays import floats, ints
+from optimizer.simulator.facility.bought import Bought
 from optimizer.simulator.types import Classes
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from optimizer.instance import Bucket, Case, Path, Role, TrafficClass
-from optimizer.simulator.arrays import floats, ints, starts
-from optimizer.simulator.bought import NEGLIGIBLE, Bought
+from optimizer.simulator.facility.arrays import floats, ints, starts
+from optimizer.simulator.facility.bought import NEGLIGIBLE, Bought
 from optimizer.simulator.types import Routes
 
 RECOMPUTED = -1

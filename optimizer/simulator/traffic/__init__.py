@@ -1,0 +1,1 @@
+"""What meets a facility: sessions drawn from distributions, or recorded ones."""

@@ -1,0 +1,1 @@
+"""What a replay saw, beside what the layout promises."""
