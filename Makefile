@@ -18,7 +18,7 @@ layout: .venv/stamp
 test: .venv/stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy optimizer
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-slow: .venv/stamp
 	$(BIN)/pytest -m slow

@@ -18,6 +18,7 @@ from optimizer.traces.stack import positions
 from tests.conftest import ROOT
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_line_of_json_a_run_and_its_tables():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.simulator", "--quick"],

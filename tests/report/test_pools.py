@@ -22,6 +22,12 @@ POOLS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As wide as a page is where nobody says, whatever the terminal of the run."""
+    monkeypatch.setenv("COLUMNS", "110")
+
+
 def text(page) -> str:
     """A page as it is printed into a file."""
     stream = StringIO()

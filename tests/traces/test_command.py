@@ -17,6 +17,12 @@ from .writing import project, write
 WEKA, LEDGER = "weka_claude_code_60s_b512", "weka_ledger_60s"
 
 
+@pytest.fixture(autouse=True)
+def _width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As wide as a page is where nobody says, whatever the terminal of the run."""
+    monkeypatch.setenv("COLUMNS", "110")
+
+
 def said(*words, code=ExitCode.OK):
     done = CliRunner().invoke(main, ["trace", "stats", *map(str, words)])
     assert done.exit_code == code, done.output
