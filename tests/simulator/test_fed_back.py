@@ -54,7 +54,7 @@ def test_so_it_does_for_every_shipped_workload(name: str) -> None:
     """Of a class whose first tokens do not come in time queues grow as long as the run lasts: its p95 is no
     figure of the layout, which is rejected. A loose solve of a large workload can end with such a one."""
     predicted = fed_back(solved(name), verdict(name))
-    in_time = [cls for cls in verdict(name).classes if cls.attainment.high >= cls.required]
+    in_time = [cls for cls in verdict(name).classes if cls.attainment.mean >= cls.required]
     assert len(in_time) > len(verdict(name).classes) / 2
     for cls in in_time:
         assert predicted[cls.cls] == pytest.approx(cls.ttft.p95, rel=QUARTER), cls.cls
