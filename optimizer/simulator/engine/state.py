@@ -27,7 +27,7 @@ def table(**fields: type) -> np.dtype[np.void]:
 POOL = table(
     first=i8, last=i8, prefills=b1, decodes=b1, share=f8, fixed=f8,
     overhead=f8, limit=f8, accepted=f8, room=f8, layers=f8, network=f8,
-    handed_rate=f8, exchange=f8, replay=f8,
+    handed_rate=f8, replay=f8,
     head=i8, tail=i8, waiting=i8,  # requests that wait to be decoded, in their order
     short_kv=f8, short_time=f8,  # requests that had to wait, by what was short
 )
@@ -56,7 +56,7 @@ BUCKET = table(
     plan_first=i8, plan_last=i8, decode_first=i8, decode_last=i8,
 )
 CLASS = table(
-    new=f8, output=f8, first_prompt=f8, shared=f8, ttft=f8, tpot=f8,
+    new=f8, output=f8, first_prompt=f8, shared=f8,
 )
 SESSION = table(
     bucket=i8, plan=i8, turns=i8, where=f8, luck=f8, tokens=f8, ended=f8, kept=f8,
@@ -148,7 +148,7 @@ class State(NamedTuple):
     area: Floats  # [2] integral of requests in the system, and since when
 
 
-ARRIVED, ENDED, REFUSED, DICE, SESSIONS, INSIDE, TABLE_FULL, BEGUN = range(8)  # of State.counts
+ARRIVED, ENDED, REFUSED, DICE, SESSIONS, INSIDE = range(6)  # of State.counts
 
 
 class Samples(NamedTuple):
@@ -178,7 +178,7 @@ def fixed(
     location["latency"], location["per_block"], location["block"] = r.latency, r.per_block, r.block
     location["remote"] = r.remote
     cls = np.zeros(len(c.new), CLASS)
-    for name in ("new", "output", "first_prompt", "shared", "ttft", "tpot"):
+    for name in ("new", "output", "first_prompt", "shared"):
         cls[name] = getattr(c, name)
     domain_instance = np.full(len(p.domain_store), NONE, i8)
     for i, d in enumerate(m.instance_domain):
@@ -218,7 +218,7 @@ def state(facility: Facility, demand: Demand, replay: Replay, busy: int, most_re
         "prefills": m.pool_prefills, "decodes": m.pool_decodes, "share": m.pool_share, "room": m.pool_room,
         "fixed": m.pool_step_fixed, "overhead": m.pool_overhead, "limit": m.pool_step_limit,
         "accepted": m.pool_accepted, "layers": m.pool_layers, "network": w.network,
-        "handed_rate": w.handed_rate, "exchange": w.exchange, "replay": w.replay,
+        "handed_rate": w.handed_rate, "replay": w.replay,
     }.items():  # fmt: skip
         pool[name] = values
     pool["head"] = pool["tail"] = NONE
@@ -245,7 +245,7 @@ def state(facility: Facility, demand: Demand, replay: Replay, busy: int, most_re
     sessions = played + drawn
     below = np.full(len(p.domain_store), NONE, i8)
     copies = 3 * drawn + 4 * len(replay.node_tokens) + 16
-    counts = np.zeros(8, i8)
+    counts = np.zeros(6, i8)
     counts[SESSIONS] = played
     events = 4 * sessions + copies + 4 * most_requests + len(instance) * 4 + 64
     return State(
