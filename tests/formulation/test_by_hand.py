@@ -249,8 +249,9 @@ BY_HAND: dict[str, Row] = {
         "<=", 0,
     ),
     "host_link_read": (
-        "host_link_read[a,s]",
-        joined(LOADED, {"instances[a/prefill]": -0.8 * 400, "instances[a/mixed]": -0.8 * 150}),
+        "host_link_read[a/prefill]",
+        joined({**on_prefill(0.9, zipped=0.45, first=0), "path[10k|miss|-|a/prefill]": 0,
+                "instances[a/prefill]": -0.8 * 400}),
         "<=", 0,
     ),
     "host_link_write": (
