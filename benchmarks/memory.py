@@ -92,7 +92,7 @@ def row(case: Case, what: str) -> dict[str, Figure]:
 def state_bytes(state: State, traffic: Traffic) -> float:
     """Bytes of rows that were ever in use, the log apart."""
     cache = state.cache
-    copies = int((cache.copy["ratio"] != 0).sum())  # set when a row is first used
+    copies = int((cache.copy["alarm"] != 0).sum())  # set when a row is first used
     events = int(np.flatnonzero(state.heap.event["order"]).max(initial=0)) + 1
     sessions = int(state.counts[SESSIONS]) + int((traffic.recorded.after < 0).sum())
     return (

@@ -17,6 +17,7 @@ from optimizer.simulator.facility.assemble import facility
 from optimizer.simulator.facility.plans import oldest_ages
 from optimizer.simulator.traffic.demand import draw
 from optimizer.simulator.traffic.replay import nothing
+from optimizer.simulator.traffic.stretches import apart, checked
 from optimizer.simulator.traffic.under_way import Busy, under_way
 from optimizer.simulator.types import Demand, Facility, Floats, Names, Outage, Replay, Verdict
 from optimizer.simulator.verdict.judge import judge
@@ -118,6 +119,9 @@ def replayed_through(
     count: int,
 ) -> tuple[State, Samples]:
     """Run the event loop. The state at the end, and samples on the way."""
+    if block_tokens <= 0:  # what gives way is a node as a whole, and may be one that others come after
+        recorded = apart(recorded)
+    recorded = checked(recorded)
     table = int(SPARE_ROOM * (count + len(recorded.time))) + len(busy.bucket) + 1000
     told = fixed(built, demand, recorded, outage, hits, block_tokens)
     now = state(built, demand, recorded, len(busy.bucket), table)

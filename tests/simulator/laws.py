@@ -206,11 +206,18 @@ def taken(seen: Run, domain: int) -> float:
     return total
 
 
+def bytes_of(seen: Run, c: int) -> float:
+    """What a copy holds: its last node, and those before it, whole."""
+    copy = seen.state.cache.copy[c]
+    nodes = seen.state.cache.tokens[copy["first"] : copy["first"] + copy["last"]]
+    return float(copy["size"] + copy["slope"] * nodes.sum())
+
+
 def bytes_are_conserved(seen: Run) -> Iterator[str]:
     """used = copies + what running requests take; no more than the capacity, except by those requests."""
     held = seen.state.cache
     for d, domain in enumerate(held.domain):
-        sizes = held.copy["size"][copies(seen, d)]
+        sizes = np.array([bytes_of(seen, c) for c in copies(seen, d)])
         idle, busy = math.fsum(sizes), taken(seen, d)
         scale = max(abs(domain["capacity"]), idle + busy, 1.0)
         if abs(domain["used"] - idle - busy) > 1e-6 * scale:

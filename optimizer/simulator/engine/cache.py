@@ -1,7 +1,8 @@
 """Copies of contexts in domains: who holds what, in which order it leaves, and how full a domain is.
 
 A node is a run of blocks that is always asked for together: a private context, or a piece of a recorded
-chain.
+chain. A copy is of one node, or of the first nodes of a stretch (`stretch.py`): all are whole but the last,
+which is the first to give way.
 A domain keeps its copies in one list by the time of the last touch. A chain is touched from its leaf to its
 root, so that what leaves first is the end of a chain and what is left of it is a prefix.
 """
@@ -18,12 +19,14 @@ from optimizer.compiled import compiled
 COPY = np.dtype(
     [
         ("key", np.int64),  # node * domains + domain; -1 on the free list
-        ("size", np.float64),  # bytes
+        ("size", np.float64),  # bytes of its last node
         ("until", np.float64),  # the time it is dropped if nobody asks for it
-        ("ratio", np.float64),  # bytes it would take in the domain below, per byte here
         ("alarm", np.float64),  # when the event that may drop it comes; inf: there is none
+        ("slope", np.float64),  # bytes of a token of the nodes before its last one
         ("newer", np.int32),  # neighbours in the list of its domain
         ("older", np.int32),
+        ("first", np.int32),  # of Cache.tokens: its first node
+        ("last", np.int32),  # nodes before its last one
     ],
     align=True,
 )
@@ -48,16 +51,26 @@ EPSILON = 1e-9  # relative: what rounding may add to the bytes of a full domain
 
 class Cache(NamedTuple):
     """All copies of all domains. `slot` is a hash table of copies by key (linear probing); `free` a stack of
-    unused copies, of which free_count[0] are left; free_count[1]: how often there was none."""
+    unused copies, of which free_count[0] are left; free_count[1]: how often there was none. `tokens`: of the
+    nodes of stretches, those of a stretch one after another."""
 
     copy: NDArray[np.void]
     domain: NDArray[np.void]
     slot: NDArray[np.int32]
     free: NDArray[np.int32]
     free_count: NDArray[np.int64]
+    tokens: NDArray[np.float64]
 
 
-def empty(capacity: NDArray[np.float64], copies: int, below: NDArray[np.int64] | None = None) -> Cache:
+NO_STRETCHES = np.empty(0)
+
+
+def empty(
+    capacity: NDArray[np.float64],
+    copies: int,
+    below: NDArray[np.int64] | None = None,
+    tokens: NDArray[np.float64] = NO_STRETCHES,
+) -> Cache:
     """An empty cache over domains of these capacities (bytes), for at most `copies` copies."""
     copy = np.zeros(copies, COPY)
     copy["key"] = EMPTY
@@ -67,7 +80,7 @@ def empty(capacity: NDArray[np.float64], copies: int, below: NDArray[np.int64] |
     domain["below"] = EMPTY if below is None else below
     slots = 1 << max(4, (2 * copies - 1).bit_length())
     free = np.arange(copies - 1, -1, -1, dtype=np.int32)
-    return Cache(copy, domain, np.full(slots, EMPTY, np.int32), free, np.array([copies, 0], np.int64))
+    return Cache(copy, domain, np.full(slots, EMPTY, np.int32), free, np.array([copies, 0], np.int64), tokens)
 
 
 @compiled
@@ -160,12 +173,29 @@ def touch(cache: Cache, c: int, until: float) -> None:
 
 
 @compiled
+def recede(cache: Cache, c: int) -> None:
+    """A copy without its last node: the one before, whole, is its last one."""
+    copy = cache.copy[c]
+    copy["last"] -= 1
+    copy["size"] = copy["slope"] * cache.tokens[copy["first"] + copy["last"]]
+
+
+@compiled
 def drop(cache: Cache, c: int, now: float) -> None:
-    """A copy goes."""
-    key = cache.copy[c]["key"]
-    domain = key % len(cache.domain)
+    """A copy goes, from its end."""
+    domain = cache.copy[c]["key"] % len(cache.domain)
     account(cache, domain, -cache.copy[c]["size"], now)
-    unlink(cache, c, domain)
+    while cache.copy[c]["last"] > 0:
+        recede(cache, c)
+        account(cache, domain, -cache.copy[c]["size"], now)
+    discard(cache, c)
+
+
+@compiled
+def discard(cache: Cache, c: int) -> None:
+    """Nothing is left of a copy: its row is free again."""
+    key = cache.copy[c]["key"]
+    unlink(cache, c, key % len(cache.domain))
     forget(cache, key)
     cache.copy[c]["key"] = EMPTY
     cache.free[cache.free_count[0]] = c
@@ -174,7 +204,7 @@ def drop(cache: Cache, c: int, now: float) -> None:
 
 @compiled
 def shed(cache: Cache, domain: int, unit: float, now: float) -> None:
-    """Let the oldest copies of an overfull domain go until it is full: whole units (bytes of a block) of the
+    """Let the oldest nodes of an overfull domain go until it is full: whole units (bytes of a block) of the
     last one, or all of it where `unit` is 0. Exclusive copies go to the domain below, which sheds in turn."""
     while domain != EMPTY:
         d = cache.domain[domain]
@@ -182,18 +212,21 @@ def shed(cache: Cache, domain: int, unit: float, now: float) -> None:
         while d["used"] > d["capacity"] * (1 + EPSILON) and d["oldest"] != EMPTY:
             c = d["oldest"]
             key, size, until = cache.copy[c]["key"], cache.copy[c]["size"], cache.copy[c]["until"]
-            part, ratio = size, cache.copy[c]["ratio"]
+            part = size
             if unit > 0:
                 part = min(size, np.ceil((d["used"] - d["capacity"]) / unit * (1 - EPSILON)) * unit)
             if part < size:
                 cache.copy[c]["size"] = size - part
                 account(cache, domain, -part, now)
+            elif cache.copy[c]["last"] > 0:
+                account(cache, domain, -part, now)
+                recede(cache, c)
             else:
                 drop(cache, c, now)
             if below == EMPTY:
                 d["evicted"] += part
             else:
-                lay(cache, key - domain + below, part * ratio, until, now)
+                lay(cache, key - domain + below, part, until, now)
         domain = below
 
 
@@ -224,14 +257,21 @@ def claim(cache: Cache, key: int) -> int:
     c = int(cache.free[cache.free_count[0]])
     cache.copy[c]["key"] = key
     cache.copy[c]["size"] = 0.0
-    cache.copy[c]["ratio"] = 1.0
     cache.copy[c]["alarm"] = np.inf
+    cache.copy[c]["slope"] = 0.0
+    cache.copy[c]["last"] = 0
+    enter(cache, c)
+    return c
+
+
+@compiled
+def enter(cache: Cache, c: int) -> None:
+    """Put a copy in the hash table, under its key."""
     slots = len(cache.slot)
-    at = home_slot(key, slots)
+    at = home_slot(cache.copy[c]["key"], slots)
     while cache.slot[at] != EMPTY:
         at = (at + 1) & (slots - 1)
     cache.slot[at] = c
-    return c
 
 
 @compiled
