@@ -59,6 +59,7 @@ def resources() -> list[tuple[Law, str]]:
         *((law, pool) for law in (Law.DECODE_TIME, Law.RUNNING_KV) for pool in decodes),
         *((Law.HBM_ROOM, store) for store in stores if store.startswith("hbm")),
         *((law, store) for law in (Law.TIER_CAPACITY, Law.TIER_READ, Law.TIER_WRITE) for store in below),
+        *((Law.HOST_LINK, pool) for pool in prefills),
         *((law, sku) for law in (Law.HOST_LINK, Law.NETWORK) for sku in skus),
     ]
 

@@ -27,6 +27,7 @@ from tests.simulator.planting import (
     under_option,
     with_fewer,
     with_half_the_dram,
+    with_slow_links,
     without_drives,
 )
 
@@ -77,11 +78,16 @@ def a_decode_instance_less(plan: Planned) -> Planned:
     return with_fewer(plan, pool(plan, "decode"))
 
 
+def slower_host_links(plan: Planned) -> Planned:
+    return with_slow_links(plan, pool(plan, "prefill"))
+
+
 FAULTS: list[tuple[Callable[[Planned], Planned], Law, str]] = [
     (two_banks_less, Law.TIER_CAPACITY, NVME),
     (with_half_the_dram, Law.TIER_CAPACITY, DRAM),
     (a_prefill_instance_less, Law.PREFILL_TIME, "prefill"),
     (a_decode_instance_less, Law.DECODE_TIME, "decode"),
+    (slower_host_links, Law.HOST_LINK, "prefill"),
 ]
 
 
@@ -97,7 +103,9 @@ def test_a_fault_is_rejected_with_the_resource_named(
     assert any(named in reason for reason in verdict.reasons)
 
 
-@pytest.mark.parametrize("plant", [with_half_the_dram, a_prefill_instance_less, a_decode_instance_less])
+@pytest.mark.parametrize(
+    "plant", [with_half_the_dram, a_prefill_instance_less, a_decode_instance_less, slower_host_links]
+)
 def test_nothing_else_is_blamed_for_one_fault(plant: Callable[[Planned], Planned]) -> None:
     """These break one promise each; a store that is far too small also makes prefill late, and says so."""
     assert len(plant(sound("planted")).replayed().failing) == 1
@@ -123,18 +131,23 @@ def test_a_pool_that_is_gone_is_named_and_nothing_else(role: str, law: Law) -> N
 
 
 @pytest.mark.parametrize(
-    ("plant", "law", "resource"),
-    [(one_bank_less, Law.ENDURANCE, NVME), (with_half_the_dram, Law.TIER_CAPACITY, DRAM)],
+    ("plant", "law", "resource", "follows"),
+    [(one_bank_less, Law.ENDURANCE, NVME, set()),
+     (with_half_the_dram, Law.TIER_CAPACITY, DRAM, {Law.PREFILL_TIME})],
     ids=["one bank of two less", "half the DRAM"],
 )
 def test_so_it_is_in_the_facility_of_small(
-    plant: Callable[[Planned], Planned], law: Law, resource: str
+    plant: Callable[[Planned], Planned], law: Law, resource: str, follows: set[Law]
 ) -> None:
-    """Its drives are a fifth full: one of two banks has room for all, and wears out before its time."""
+    """Its drives are a fifth full: one of two banks has room for all, and wears out before its time. What
+    DRAM loses is computed again, which makes a lane late or not: layouts of one cost divide requests over
+    lanes in many ways."""
     case = bought(*ON_TWO_B300)
     good = Planned(case.instance, case.layout, case.workload)
     assert good.replayed().passed
-    assert blamed(plant(good).replayed()) == {(law, resource)}
+    found = blamed(plant(good).replayed())
+    assert (law, resource) in found
+    assert {other for other, _ in found} - {law} <= follows
 
 
 def test_slack_can_be_taken_away() -> None:
