@@ -16,6 +16,7 @@ from benchmarks.cases import Case, alone, given
 from benchmarks.full_path import FEW, NEVER, Traffic, drawn
 from benchmarks.tables import Figure, Section
 from optimizer.catalog import load_catalog
+from optimizer.simulator.engine.copies import ROWS, SLOTS
 from optimizer.simulator.engine.state import ARRIVED, SESSIONS, State
 from optimizer.simulator.facility.assemble import facility
 from optimizer.simulator.facility.plans import oldest_ages
@@ -92,13 +93,13 @@ def row(case: Case, what: str) -> dict[str, Figure]:
 def state_bytes(state: State, traffic: Traffic) -> float:
     """Bytes of rows that were ever in use, the log apart."""
     cache = state.cache
-    copies = int((cache.copy["alarm"] != 0).sum())  # set when a row is first used
+    copies = int(cache.counts[ROWS])
     events = int(np.flatnonzero(state.heap.event["order"]).max(initial=0)) + 1
     sessions = int(state.counts[SESSIONS]) + int((traffic.recorded.after < 0).sum())
     return (
         sessions * state.session.itemsize
         + copies * (cache.copy.itemsize + cache.free.itemsize)
-        + cache.slot.nbytes
+        + int(cache.counts[SLOTS]) * cache.slot.itemsize
         + events * state.heap.event.itemsize
         + state.sequence.nbytes
     )

@@ -10,6 +10,7 @@ import numpy as np
 from optimizer.catalog import Catalog
 from optimizer.errors import InputError, Problem
 from optimizer.instance import Instance, Layout
+from optimizer.simulator.engine.copies import LACKED
 from optimizer.simulator.engine.run import Idle
 from optimizer.simulator.engine.run import replay as run
 from optimizer.simulator.engine.state import ARRIVED, Samples, State, fixed, samples, state
@@ -134,8 +135,8 @@ def replayed_through(
     run(told, now, seen, idle, busy)
     if now.counts[ARRIVED] >= table:
         raise RuntimeError(f"{table} requests filled the table of requests: the replay ended too early")
-    if now.cache.free_count[1]:
-        raise RuntimeError(f"{now.cache.free_count[1]} copies found the table of copies full")
+    if now.cache.counts[LACKED]:
+        raise RuntimeError(f"{now.cache.counts[LACKED]} copies found the table of copies full")
     if now.heap.counts[2]:
         raise RuntimeError(f"{now.heap.counts[2]} events found the table of events full")
     return now, seen

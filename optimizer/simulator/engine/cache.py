@@ -9,120 +9,24 @@ root, so that what leaves first is the end of a chain and what is left of it is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from optimizer.compiled import compiled
-
-COPY = np.dtype(
-    [
-        ("key", np.int64),  # node * domains + domain; -1 on the free list
-        ("size", np.float64),  # bytes of its last node
-        ("until", np.float64),  # the time it is dropped if nobody asks for it
-        ("alarm", np.float64),  # when the event that may drop it comes; inf: there is none
-        ("slope", np.float64),  # bytes of a token of the nodes before its last one
-        ("newer", np.int32),  # neighbours in the list of its domain
-        ("older", np.int32),
-        ("first", np.int32),  # of Cache.tokens: its first node
-        ("last", np.int32),  # nodes before its last one
-    ],
-    align=True,
+from optimizer.simulator.engine.copies import (
+    COPY,
+    DOMAIN,
+    EMPTY,
+    EPSILON,
+    LACKED,
+    LEFT,
+    Cache,
+    claim,
+    empty,
+    find,
+    give_back,
 )
-DOMAIN = np.dtype(
-    [
-        ("capacity", np.float64),  # bytes
-        ("used", np.float64),  # bytes of copies and reservations
-        ("area", np.float64),  # integral of used over time, byte-seconds
-        ("since", np.float64),  # up to which the integral is taken
-        ("peak", np.float64),  # most bytes since the last sample
-        ("evicted", np.float64),  # bytes that left before their time, for want of room
-        ("refused", np.float64),  # bytes that found no room at all
-        ("newest", np.int32),  # ends of the list
-        ("oldest", np.int32),
-        ("below", np.int32),  # where exclusive copies go when they must leave, -1: nowhere
-    ],
-    align=True,
-)
-EMPTY = -1
-EPSILON = 1e-9  # relative: what rounding may add to the bytes of a full domain
 
-
-class Cache(NamedTuple):
-    """All copies of all domains. `slot` is a hash table of copies by key (linear probing); `free` a stack of
-    unused copies, of which free_count[0] are left; free_count[1]: how often there was none. `tokens`: of the
-    nodes of stretches, those of a stretch one after another."""
-
-    copy: NDArray[np.void]
-    domain: NDArray[np.void]
-    slot: NDArray[np.int32]
-    free: NDArray[np.int32]
-    free_count: NDArray[np.int64]
-    tokens: NDArray[np.float64]
-
-
-NO_STRETCHES = np.empty(0)
-
-
-def empty(
-    capacity: NDArray[np.float64],
-    copies: int,
-    below: NDArray[np.int64] | None = None,
-    tokens: NDArray[np.float64] = NO_STRETCHES,
-) -> Cache:
-    """An empty cache over domains of these capacities (bytes), for at most `copies` copies."""
-    copy = np.zeros(copies, COPY)
-    copy["key"] = EMPTY
-    domain = np.zeros(len(capacity), DOMAIN)
-    domain["capacity"] = capacity
-    domain["newest"] = domain["oldest"] = EMPTY
-    domain["below"] = EMPTY if below is None else below
-    slots = 1 << max(4, (2 * copies - 1).bit_length())
-    free = np.arange(copies - 1, -1, -1, dtype=np.int32)
-    return Cache(copy, domain, np.full(slots, EMPTY, np.int32), free, np.array([copies, 0], np.int64), tokens)
-
-
-@compiled
-def home_slot(key: int, slots: int) -> int:
-    """Where a key's probing begins: the bits of a Fibonacci hash (slots is a power of two)."""
-    mixed = (key * 0x9E3779B1) & 0xFFFFFFFFFFFF
-    return (mixed ^ (mixed >> 21)) & (slots - 1)
-
-
-@compiled
-def find(cache: Cache, key: int) -> int:
-    """The copy of a key, or -1."""
-    slots = len(cache.slot)
-    at = home_slot(key, slots)
-    while cache.slot[at] != EMPTY:
-        c = cache.slot[at]
-        if cache.copy[c]["key"] == key:
-            return int(c)
-        at = (at + 1) & (slots - 1)
-    return EMPTY
-
-
-@compiled
-def forget(cache: Cache, key: int) -> None:
-    """Take a key out of the hash table, closing the gap behind it (Knuth 6.4, algorithm R)."""
-    slots = len(cache.slot)
-    gap = home_slot(key, slots)
-    while cache.copy[cache.slot[gap]]["key"] != key:
-        gap = (gap + 1) & (slots - 1)
-    at = gap
-    while True:
-        cache.slot[gap] = EMPTY
-        while True:
-            at = (at + 1) & (slots - 1)
-            c = cache.slot[at]
-            if c == EMPTY:
-                return
-            wish = home_slot(cache.copy[c]["key"], slots)
-            if ((at - wish) & (slots - 1)) >= ((at - gap) & (slots - 1)):
-                break
-        cache.slot[gap] = cache.slot[at]
-        gap = at
+__all__ = ["COPY", "DOMAIN", "EMPTY", "EPSILON", "Cache", "empty", "find", "hold"]
 
 
 @compiled
@@ -194,12 +98,8 @@ def drop(cache: Cache, c: int, now: float) -> None:
 @compiled
 def discard(cache: Cache, c: int) -> None:
     """Nothing is left of a copy: its row is free again."""
-    key = cache.copy[c]["key"]
-    unlink(cache, c, key % len(cache.domain))
-    forget(cache, key)
-    cache.copy[c]["key"] = EMPTY
-    cache.free[cache.free_count[0]] = c
-    cache.free_count[0] += 1
+    unlink(cache, c, cache.copy[c]["key"] % len(cache.domain))
+    give_back(cache, c)
 
 
 @compiled
@@ -238,8 +138,8 @@ def lay(cache: Cache, key: int, more: float, until: float, now: float) -> int:
     c = find(cache, key)
     if c != EMPTY:
         unlink(cache, c, domain)
-    elif cache.free_count[0] == 0:
-        cache.free_count[1] += 1
+    elif cache.counts[LEFT] == 0:
+        cache.counts[LACKED] += 1
         return EMPTY
     else:
         c = claim(cache, key)
@@ -248,30 +148,6 @@ def lay(cache: Cache, key: int, more: float, until: float, now: float) -> int:
     cache.copy[c]["until"] = until
     account(cache, domain, more, now)
     return c
-
-
-@compiled
-def claim(cache: Cache, key: int) -> int:
-    """An unused copy, entered in the hash table under a key, of no size yet."""
-    cache.free_count[0] -= 1
-    c = int(cache.free[cache.free_count[0]])
-    cache.copy[c]["key"] = key
-    cache.copy[c]["size"] = 0.0
-    cache.copy[c]["alarm"] = np.inf
-    cache.copy[c]["slope"] = 0.0
-    cache.copy[c]["last"] = 0
-    enter(cache, c)
-    return c
-
-
-@compiled
-def enter(cache: Cache, c: int) -> None:
-    """Put a copy in the hash table, under its key."""
-    slots = len(cache.slot)
-    at = home_slot(cache.copy[c]["key"], slots)
-    while cache.slot[at] != EMPTY:
-        at = (at + 1) & (slots - 1)
-    cache.slot[at] = c
 
 
 @compiled

@@ -11,20 +11,17 @@ from __future__ import annotations
 import numpy as np
 
 from optimizer.compiled import compiled
-from optimizer.simulator.engine.cache import (
+from optimizer.simulator.engine.cache import account, discard, link, recede, shed, unlink
+from optimizer.simulator.engine.copies import (
     EMPTY,
     EPSILON,
+    LACKED,
+    LEFT,
     Cache,
-    account,
     claim,
-    discard,
     enter,
     find,
     forget,
-    link,
-    recede,
-    shed,
-    unlink,
 )
 
 
@@ -126,8 +123,8 @@ def put(cache: Cache, key: int, c: int, node: int, size: float, slope: float) ->
         cache.copy[c]["first"] -= 1
         cache.copy[c]["last"] += 1
         return c
-    if cache.free_count[0] == 0:
-        cache.free_count[1] += 1
+    if cache.counts[LEFT] == 0:
+        cache.counts[LACKED] += 1
         return EMPTY
     c = claim(cache, key)
     cache.copy[c]["first"], cache.copy[c]["size"], cache.copy[c]["slope"] = node, size, slope
