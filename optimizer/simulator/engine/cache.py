@@ -26,7 +26,7 @@ from optimizer.simulator.engine.copies import (
     give_back,
 )
 
-__all__ = ["COPY", "DOMAIN", "EMPTY", "EPSILON", "Cache", "empty", "find", "hold"]
+__all__ = ["COPY", "DOMAIN", "EMPTY", "EPSILON", "Cache", "drop", "empty", "find", "hold"]
 
 
 @compiled
