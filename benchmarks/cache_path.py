@@ -39,8 +39,8 @@ NAIVE_ACCESSES = 3_000_000
 
 @dataclass(frozen=True)
 class Asked:
-    """Requests for chains, as those of `Replay`: entries node[r] to node[r+1] - 1 of node_id, root first, each
-    for nodes node_id to node_id + node_count - 1; the blocks of a node, the domain of a request."""
+    """Requests for chains, as those of `Replay`: entries node[r] to node[r+1] - 1 of node_id, root first, for
+    nodes node_id to node_id + node_count - 1 each; the blocks of a node, the domain of a request."""
 
     node: NDArray[np.int64]
     node_id: NDArray[np.int64]
