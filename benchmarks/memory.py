@@ -85,8 +85,8 @@ def row(case: Case, what: str) -> dict[str, Figure]:
         "traffic": f"{TRACE} in {case.name}" if what == "recorded" else case.name,
         "live sessions": sessions,
         "requests": arrived,
-        "state": state_bytes(state, traffic) / sessions,
-        "twice": state_bytes(later, longer) / live_sessions(longer),
+        "state": state_bytes(state, traffic, sessions) / sessions,
+        "twice": state_bytes(later, longer, live_sessions(longer)) / live_sessions(longer),
         "log": log_bytes(state, sessions) / arrived,
         "drawn": traffic_bytes(traffic) / arrived,
         "process": grown / 1e6,
@@ -98,10 +98,10 @@ def live_sessions(traffic: Traffic) -> int:
     return LIVE if len(traffic.recorded.time) else traffic.live
 
 
-def state_bytes(state: State, traffic: Traffic) -> float:
+def state_bytes(state: State, traffic: Traffic, sessions: int) -> float:
     """Bytes of rows in use for live sessions: their own, those of idle ones that the run begins with (drawn,
     then in order), and the most copies, slots and events there ever were at once."""
-    cache, sessions = state.cache, live_sessions(traffic)
+    cache = state.cache
     events = int(np.flatnonzero(state.heap.event["order"]).max(initial=0)) + 1
     return (
         sessions * state.session.itemsize
