@@ -80,7 +80,10 @@ def test_tightening_never_makes_a_plan_cheaper(drawn):
 
 @pytest.mark.parametrize("law", [Law.PREFILL_TIME, Law.DECODE_TIME, Law.RUNNING_KV, Law.TIER_CAPACITY])
 def test_what_binds_costs_more_when_it_counts_more(law):
-    much = Tightening({wanted: 10.0 for wanted in resources() if wanted[0] is law})
+    """Wherever it can be had: pools that were not bought would do instead."""
+    pools = {(p.option, p.sku, p.role): p.id for p in tiny().pools}
+    everywhere = {law: pools.values(), Law.TIER_CAPACITY: [r for blamed, r in resources() if blamed is law]}
+    much = Tightening({(law, resource): 10.0 for resource in everywhere[law]})
     assert least(tightened(tiny(), much)) > least(tiny()) * 1.001
 
 

@@ -93,9 +93,19 @@ def without_drives(plan: Planned, banks: int) -> Planned:
 
 def with_half_the_dram(plan: Planned) -> Planned:
     """Every server came with half of its DIMMs."""
+    return with_dram(plan, 1 / 2)
+
+
+def with_a_quarter_of_the_dram(plan: Planned) -> Planned:
+    """Every server came with a quarter of its DIMMs."""
+    return with_dram(plan, 1 / 4)
+
+
+def with_dram(plan: Planned, part: float) -> Planned:
+    """Every server came with a part of its DIMMs."""
     (row,) = plan.layout.servers
     old = next(b for b in plan.instance.builds if b.id == row.build)
-    return rebuilt(plan, row.count, dram_bytes=old.dram_bytes / 2, dram_usable=old.dram_usable / 2)
+    return rebuilt(plan, row.count, dram_bytes=old.dram_bytes * part, dram_usable=old.dram_usable * part)
 
 
 def with_fewer(plan: Planned, pool: str) -> Planned:
