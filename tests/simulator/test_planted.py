@@ -25,8 +25,8 @@ from tests.simulator.planting import (
     solved,
     sound,
     under_option,
-    with_fewer,
     with_a_quarter_of_the_dram,
+    with_fewer,
     with_half_the_dram,
     with_slow_links,
     without_drives,
@@ -38,8 +38,8 @@ BUSIER = (
     "classes.agents.reuse.gaps={exponential: {mean: 36 min}}",
     "occupancy_dispersion=0",
 )
-"""More of the same for a planner who says that nothing fluctuates: the search fills its decode pools to the last
-millisecond of an iteration."""
+"""More of the same for a planner who says that nothing fluctuates: the search fills its decode pools to the
+last millisecond of an iteration."""
 
 
 def pool(plan: Planned, role: str) -> str:
@@ -146,8 +146,8 @@ def test_so_it_is_in_the_facility_of_small(
     plant: Callable[[Planned], Planned], law: Law, resource: str, follows: set[Law]
 ) -> None:
     """Its drives are a fifth full: one of two banks has room for all, and wears out before its time. Half the
-    DRAM loses what seldom comes back, a quarter more than that; what it loses is computed again, which makes a lane late or not: layouts of one cost divide requests over
-    lanes in many ways."""
+    DRAM loses what seldom comes back, a quarter more than that. What it loses is computed again, which makes
+    a lane late or not: layouts of one cost divide requests over lanes in many ways."""
     case = bought(*ON_TWO_B300)
     good = Planned(case.instance, case.layout, case.workload)
     assert good.replayed().passed
