@@ -7,7 +7,7 @@ from typing import Any
 
 from optimizer.formulation.contexts import Term, Terms
 from optimizer.formulation.law import law
-from optimizer.formulation.model import GB, Model, Rows
+from optimizer.formulation.model import GB, Model, Rows, scaled
 from optimizer.instance import Role, Store, Tier
 
 
@@ -63,12 +63,16 @@ def domains(model: Model, store: Store) -> Terms:
 
 
 def occupancy(model: Model, store: Store) -> tuple[Terms, Terms]:
-    """Mean bytes of the idle contexts at a store, and their variance psi x rate x time x E[bytes^2]."""
+    """Mean bytes of the idle contexts at a store, and the variance of what comes and goes there: psi x rate x
+    time x E[bytes^2] of the contexts, and in HBM of a mixed pool's running KV."""
     mean: list[Term] = []
     variance: list[Term] = []
     for loc in model.tables.locations_of.get(store.id, []):
         mean += model.resident(loc.id, "bytes")
-        variance += [(model.instance.dispersion * c, v) for c, v in model.resident(loc.id, "square")]
+        variance += scaled(model.instance.dispersion, model.resident(loc.id, "square"))
+    if store.tier is Tier.HBM:
+        pools = model.tables.shape_pools.get(store.scope, [])
+        variance += scaled(model.instance.dispersion, _decoding(model, pools, "square"))
     return mean, variance
 
 

@@ -37,6 +37,7 @@ def account(plan: Plan, store: Store) -> Account:
     mean, variance = plan.occupancy.get(store.id, (NOTHING, NOTHING))
     used = mean.plus(total(shared_prefixes(plan, store))).plus(total(own_use(plan, store)))
     installed, usable, places = hbm_supply(plan, store) if store.tier is Tier.HBM else supply(plan, store)
+    variance = variance.plus(running_variance(plan, store))
     return Account(
         installed=installed,
         usable=usable,
@@ -47,6 +48,15 @@ def account(plan: Plan, store: Store) -> Account:
         ),
         write=plan.writes_to(store.id),
     )
+
+
+def running_variance(plan: Plan, store: Store) -> Amount:
+    """psi times the sum of sequences x E[bytes^2] that mixed pools run in an HBM store; elsewhere nothing."""
+    squares = NOTHING
+    for pool in plan.tables.hbm_pools(store) if store.tier is Tier.HBM else []:
+        if pool.role is Role.MIXED:
+            squares = squares.plus(plan.on_pool(pool.id, "square"))
+    return squares.times(plan.instance.dispersion)
 
 
 def hbm_supply(plan: Plan, store: Store) -> tuple[Amount, Amount, Fraction]:

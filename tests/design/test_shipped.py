@@ -19,9 +19,6 @@ PATIENCE = "300 s"  # a loaded machine is slow; how fast it is belongs to benchm
 MEMORY = 1.5e9  # bytes at the peak of one command
 HANGS = 1200.0  # seconds: search, replays, and solving again has as long
 LARGE = {"six-models": 100_000}  # columns; the others keep to 30,000
-UNVERIFIED = {"six-models"}
-"""No replay has passed yet: `decode_time` has no margin, so that the search fills decode pools to the brim,
-and asking for more, pool by pool, takes more rounds than there are (docs/simulator.md). Not replayed here."""
 GAPS = {"small": "0.5%"}  # whole instances weigh most in a small facility
 
 
@@ -29,7 +26,6 @@ def by_the_command(name: str, out: Path, *options: str) -> Result:
     """The result of a shipped workload, as the README solves it."""
     command = [str(Path(sys.executable).parent / "tierplan"), "solve", name, "--out", str(out)]
     command += ["--no-compare", "--time-limit", PATIENCE, "--gap", GAPS.get(name, "1%"), *options]
-    command += ["--no-simulate"] if name in UNVERIFIED else []
     ended = run(command, out, HANGS)
     assert ended.code == 0, ended.err
     assert ended.peak < MEMORY

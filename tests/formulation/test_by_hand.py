@@ -196,15 +196,16 @@ BY_HAND: dict[str, Row] = {
         },
         "<=", 0,
     ),
-    # two copies in HBM, no time while running; a prefix of 2 GB an instance; held = size x busy
+    # two copies in HBM, no time while running; a prefix of 2 GB an instance; held = size x busy; running KV has
+    # a margin, too: r = 0.1 per GB
     "hbm_room": (
         "hbm_room[hbm]",
         {
             **kept("10k hbm>hbm", in_time(2, YOUNG), in_time(2, YOUNG + OLD)),
             "instances[a/prefill]": PLACE + 2 - 500,
             "instances[a/mixed]": PLACE + 2 - 150,
-            "decode[10k,a/mixed]": 100 * 1,
-            "decode[50k,a/mixed]": 20 * 5,
+            "decode[10k,a/mixed]": 100 * 1 + 1.5 * 0.1 * 2 * 100 * 1.1 * 1,
+            "decode[50k,a/mixed]": 20 * 5 + 1.5 * 0.1 * 2 * 20 * 1.1 * 25,
             **on_prefill(0.1, zipped=0.05, first=0.6 * 0.5),
             "path[10k|miss|-|a/prefill]": 1 * 1,
             **mixed(0.6 * 0.05, 1 * 0.02, 2 * 0.02, 5 * 0.8, 5 * 0.08),

@@ -17,10 +17,12 @@ def hbm_room(book: Book) -> Iterator[Row]:
             continue
         pools = book.prefilling(lambda p, s=store: p.shape == s.scope)
         count = book.over_instances(pools, lambda p: 1.0)
-        used = book.mean_bytes(store) + book.margin(store.slope, book.variance(store), count)
+        mixed = [p for p in pools if p.role is Role.MIXED]
+        variance = book.variance(store) + book.instance.dispersion * book.sequences(mixed, lambda d: d.square)
+        used = book.mean_bytes(store) + book.margin(store.slope, variance, count)
         ids = {p.id for p in pools}
         used += total(i.held * x for i, x in book.paths_where(lambda i, ids=ids: i.pool in ids))
-        used += book.sequences([p for p in pools if p.role is Role.MIXED], lambda d: d.hbm)
+        used += book.sequences(mixed, lambda d: d.hbm)
         used += shared_bytes(book, store)
         yield at_most("hbm_room", (store.id,), used, book.over_instances(pools, lambda p: p.room))
 

@@ -170,6 +170,10 @@ class Books:
                 weight = self.stored[holding.option, holding.bucket, place]
                 mean += time * weight.bytes
                 variance += time * weight.square * self.problem.dispersion
+        for (bucket, name), share in self.made.decode.items():
+            d, pool = self.decodes[bucket, name], self.pools[name]
+            if pool.role is Role.MIXED and pool.shape == store.scope:
+                variance += share * d.sequences * d.square * self.problem.dispersion
         installed, usable, count = self.supply(store)
         margin = (
             self.problem.quantile / 2 * (variance * store.slope + count / store.slope) if store.slope else 0.0

@@ -18,7 +18,7 @@ from optimizer.simulator.verdict.statistics import BATCHES, interval, steady, wa
 MATTERS = 0.05
 """A trend that moves the running sequences by less over the whole run is none."""
 Z95 = 1.959963984540054
-LATEST = 0.2
+LATEST = 0.6
 """Share of the steady part at its end, at most, whose requests are left out because they have not ended."""
 
 
