@@ -196,8 +196,8 @@ BY_HAND: dict[str, Row] = {
         },
         "<=", 0,
     ),
-    # two copies in HBM, no time while running; a prefix of 2 GB an instance; held = size x busy; running KV has
-    # a margin, too: r = 0.1 per GB
+    # two copies in HBM, no time while running; a prefix of 2 GB an instance; held = size x busy; running KV
+    # has a margin, too: r = 0.1 per GB
     "hbm_room": (
         "hbm_room[hbm]",
         {
