@@ -80,6 +80,8 @@ def placed(instance: Instance, layout: Layout) -> dict[str, Shares]:
     slots = {b.id: len(b.slots) for b in instance.buckets}
     tables: dict[str, Shares] = defaultdict(dict)
     for p in layout.placements:
+        if p.share <= NEGLIGIBLE:  # rounding may leave some in a place that was not bought
+            continue
         shares = tables[p.bucket].setdefault((p.serve, p.home), np.zeros(slots[p.bucket]))
         shares[p.slot - 1] += p.share
     return dict(tables)
