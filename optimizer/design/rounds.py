@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.design import margins
+from optimizer.design.gates import gated
 from optimizer.design.result import Round
 from optimizer.design.search import Clock, Interrupt, Progress, search
 from optimizer.errors import SolverFailure
@@ -75,7 +76,7 @@ def improve(
         began = clock.elapsed
         start = best.outcome.x if best and best.certificate.passed else None
         outcome = search(
-            ready.compiled.lp,
+            ready.gated,
             options,
             clock,
             f"round {len(done) + 1}",
@@ -123,10 +124,11 @@ def _better(candidate: Candidate, best: Candidate) -> bool:
 
 @dataclass(frozen=True)
 class Ready:
-    """A model written and compiled, with its relaxation."""
+    """A model written and compiled, the program with its gates, and the relaxation of that."""
 
     model: Model
     compiled: Compiled
+    gated: LinearProgram
     relaxed: Outcome
 
 
@@ -135,7 +137,8 @@ def _ready(
 ) -> Ready:
     model = write(instance)
     compiled = compile(model.pyomo)
-    return Ready(model, compiled, relaxation(compiled.lp, clock.within(options), interrupt=interrupt))
+    lp = gated(model, compiled)
+    return Ready(model, compiled, lp, relaxation(lp, clock.within(options), interrupt=interrupt))
 
 
 def _from_relaxation(

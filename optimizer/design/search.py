@@ -1,8 +1,9 @@
 """One round of search: the integer program solved to the gap or the time left, watched.
 
 A small program is handed to HiGHS whole. A large one is opened first: LLMs couple only through the machines,
-so prices of the shared rows give one small program per LLM, their sum is a bound, and their integers a start
-(`optimizer.solver.blocks`). Then each LLM anew beside the others, a search near that, and at last the whole.
+and each with its stored contexts only through hits and room, so prices of the shared rows give one small
+program per LLM, their sum is a bound, and their integers a start (`optimizer.solver.blocks`). Then each LLM
+anew beside the others, a search near that, and at last the whole.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,9 @@ CLOSER = 10.0  # the machines around instances on trial are solved to this part 
 ONE_TURN = 0.2  # of the time left, for one LLM anew
 PART_OF_THE_TIME = 0.5  # of what is left, for the parts; then for the search near their answers
 COUNTS = "instances["  # columns that may be rounded up: an option may not
+CONTEXTS = "contexts"  # the owner of what says where contexts lie, where it is opened apart
+OF_CONTEXTS = ("kept[", "share[", "entry[")
+FEW = 1200  # columns of contexts that a search for layouts may use besides those in use
 USED = 1e-6  # an integer column above it has a place in a solution
 
 
@@ -131,6 +136,12 @@ class _Watched:
         """Show what is known between two runs."""
         self._heard(bound)(0.0, incumbent, bound, 0.0)
 
+    @cached_property
+    def apart(self) -> list[str | None]:
+        """The owners where contexts are nobody's."""
+        names = self.lp.col_names
+        return [CONTEXTS if n.startswith(OF_CONTEXTS) else o for n, o in zip(names, self.owners, strict=True)]
+
     @property
     def integers(self) -> Iterable[int]:
         """The integer columns that belong to some LLM: options and instances."""
@@ -140,32 +151,46 @@ class _Watched:
 def _from_parts(
     work: _Watched, relaxed: Floats, prices: Floats, start: Floats | None, known: float
 ) -> tuple[Outcome | None, float]:
-    """The best layout near the parts' answers, and the bound that the parts prove."""
+    """The best layout near the parts' answers, and the bound that the parts prove.
+
+    Contexts are a part of their own: their columns are four of five and none an integer. What they offer an
+    LLM is paid for at the relaxation's prices, and an LLM's part is solved in a second or two.
+    """
     first = _rounded_up(work, relaxed, known) if start is None else _held(work, start, known)
-    if first is not None and first.gap <= work.options.gap:
+    if _enough(work, first):
         return first, known
-    blocks = Blocks.of(work.lp, work.owners)
     within = work.clock.within(work.options, PART_OF_THE_TIME)
-    parts = bound_by_parts(blocks, prices, within, interrupt=work.interrupt)
+    parts = bound_by_parts(Blocks.of(work.lp, work.apart), prices, within, interrupt=work.interrupt)
     known = max(known, parts.bound)
-    work.say(math.inf if first is None else first.objective, known)
-    second = _held(work, parts.x, known)
-    begun = _best(first and _proven(work, first, known), second)
-    if begun is not None and begun.gap <= work.options.gap:
+    begun = _best(first and _proven(work, first, known), _held(work, parts.x, known))
+    work.say(math.inf if begun is None else begun.objective, known)
+    if _enough(work, begun):
         return begun, known
+    seldom = _seldom(work, relaxed, prices)
     if begun is not None:
-        begun = _one_by_one(work, begun, known)
-        if begun.gap > work.options.gap and not parts.finished:
-            within = work.clock.within(work.options, PART_OF_THE_TIME)
-            parts = bound_by_parts(blocks, prices, within, earlier=parts, interrupt=work.interrupt)
-            known = max(known, parts.bound)
-            begun = _proven(work, begun, known) or begun
-        if begun.gap <= work.options.gap:
+        begun = _one_by_one(work, begun, known, seldom)
+        if _enough(work, begun):
             return begun, known
-    places = [parts.x, relaxed] if begun is None or begun.x is None else [parts.x, relaxed, begun.x]
+    at = None if begun is None else begun.x
+    places = [parts.x, relaxed] if at is None else [parts.x, relaxed, at]
     idle = {k: 0.0 for k in work.integers if not any(x[k] > USED for x in places)}
-    near = work.solve(PART_OF_THE_TIME, start=begun.x if begun else None, fixed=idle, known_bound=known)
+    idle |= {k: 0.0 for k in seldom if at is None or at[k] <= USED}
+    near = work.solve(PART_OF_THE_TIME, start=at, fixed=idle, known_bound=known)
     return _best(begun, _proven(work, near, known)), known
+
+
+def _enough(work: _Watched, found: Outcome | None) -> bool:
+    """Whether a layout is good enough, or nobody wants a better one."""
+    stopped = work.interrupt is not None and work.interrupt()
+    return found is not None and (stopped or found.gap <= work.options.gap)
+
+
+def _seldom(work: _Watched, relaxed: Floats, prices: Floats) -> dict[int, float]:
+    """Columns of contexts that a search for layouts does without: all but those in use and the FEW of least
+    reduced cost. A bound never rests on them."""
+    idle = np.flatnonzero([owner == CONTEXTS for owner in work.apart] & (relaxed <= USED))
+    costs = (work.lp.c - work.lp.A.T @ prices)[idle]
+    return {int(k): 0.0 for k in idle[np.argsort(costs, kind="stable")[FEW:]]}
 
 
 def _held(work: _Watched, x: Floats, known: float, gap: float | None = None) -> Outcome | None:
@@ -179,7 +204,7 @@ def _held(work: _Watched, x: Floats, known: float, gap: float | None = None) -> 
         return None
 
 
-def _one_by_one(work: _Watched, found: Outcome, known: float) -> Outcome:
+def _one_by_one(work: _Watched, found: Outcome, known: float, seldom: dict[int, float]) -> Outcome:
     """Each LLM anew while the others keep their instances, largest first, until the gap is small enough.
 
     Apart, every LLM pays for machines by the fraction; together they are bought whole, and whoever can run in
@@ -194,7 +219,8 @@ def _one_by_one(work: _Watched, found: Outcome, known: float) -> Outcome:
         if found.x is None or found.gap <= work.options.gap or (work.interrupt and work.interrupt()):
             break
         others = {k: float(round(found.x[k])) for k in work.integers if work.owners[k] != name}
-        again = work.solve(ONE_TURN, start=found.x, fixed=others, known_bound=known)
+        without = {k: 0.0 for k in seldom if found.x[k] <= USED}
+        again = work.solve(ONE_TURN, start=found.x, fixed=others | without, known_bound=known)
         found = _best(found, _proven(work, again, known)) or found
     return found
 

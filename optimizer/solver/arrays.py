@@ -102,6 +102,18 @@ class LinearProgram:
         fractions = np.abs(integers - np.round(integers))
         return float(max(self.violations(x).max(initial=0.0), fractions.max(initial=0.0)))
 
+    def with_rows(
+        self, matrix: sparse.csr_array, lower: ArrayLike, upper: ArrayLike, names: Sequence[str]
+    ) -> LinearProgram:
+        """The same program with more rows below its own; the columns are shared, not copied."""
+        return replace(
+            self,
+            A=sparse.csc_array(sparse.vstack([self.A, matrix], format="csc")),
+            row_lower=np.concatenate([self.row_lower, np.asarray(lower, dtype=np.float64)]),
+            row_upper=np.concatenate([self.row_upper, np.asarray(upper, dtype=np.float64)]),
+            row_names=[*self.row_names, *names],
+        )
+
     def with_entries(self, rows: ArrayLike, columns: ArrayLike, values: ArrayLike) -> LinearProgram:
         """The same program with A[rows, columns] = values; everything else is shared, not copied."""
         rows, columns = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)

@@ -180,8 +180,9 @@ def test_a_home_without_time_limits_keeps_all_that_ever_came_there():
 def test_a_rest_of_rounding_needs_no_place_that_was_bought():
     """1e-16 of the contexts at home where no machine is: the solver's rounding, and no context's life."""
     tables = {
-        ("hbm", "storage"): np.array([8e-17, 8e-17, 0.0, 0.0]), ("nvme", "nvme"): np.array([1.0, 1.0, 0.0, 0.0])
-    }  # fmt: skip
+        ("hbm", "storage"): np.array([8e-17, 8e-17, 0.0, 0.0]),
+        ("nvme", "nvme"): np.array([1.0, 1.0, 0.0, 0.0]),
+    }
     bought = {name: number for name, number in INDEX.items() if name != "storage"}
     found = plans(SINKING, layout(tables), bought, BUCKETS)
     assert found.home.tolist() == [INDEX["nvme"]]

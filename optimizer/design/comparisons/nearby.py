@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.design import margins
+from optimizer.design.gates import gated
 from optimizer.design.rounds import ROUNDS, UNFINISHED, WORTH_A_ROUND, Candidate, settle
 from optimizer.design.search import Clock, Interrupt, Progress, search
 from optimizer.formulation import Model, write
 from optimizer.formulation.owners import owners
 from optimizer.instance import Instance
-from optimizer.solver import Compiled, Outcome, SolveOptions, compile, relaxation, solve
+from optimizer.solver import Compiled, LinearProgram, Outcome, SolveOptions, compile, relaxation, solve
 
 Floats = NDArray[np.float64]
 BRIEF = 0.25  # of the seconds left go to each first layout at most; it usually takes half a second
@@ -62,6 +63,7 @@ class _Ready:
 
     model: Model
     compiled: Compiled
+    gated: LinearProgram
     relaxed: Outcome
     seconds: float
 
@@ -87,7 +89,7 @@ def nearby(
             return Found(best, best.outcome if best else ready.relaxed)
         in_time = replace(clock, limit=max(0.0, clock.limit - JUDGING * ready.seconds))
         outcome = search(
-            ready.compiled.lp,
+            ready.gated,
             options,
             in_time,
             stage,
@@ -118,8 +120,9 @@ def _ready(instance: Instance, options: SolveOptions, clock: Clock, interrupt: I
     model = write(instance)
     compiled = compile(model.pyomo)
     patient = replace(options, time_limit=max(LEAST, clock.left))
-    relaxed = relaxation(compiled.lp, patient, interrupt=interrupt)
-    return _Ready(model, compiled, relaxed, clock.elapsed - began)
+    lp = gated(model, compiled)
+    relaxed = relaxation(lp, patient, interrupt=interrupt)
+    return _Ready(model, compiled, lp, relaxed, clock.elapsed - began)
 
 
 def _begun(
