@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import argparse
 import platform
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import cache_path, full_path, memory
 from benchmarks.cases import ROOT, solved
-from benchmarks.tables import Section
+from benchmarks.tables import END, Section, spliced
 
 PAGE = ROOT / "docs" / "performance.md"
 WORKLOADS = ("tiny", "agent-trace", "small", "two-directions")
-BEGIN, END = "<!-- python -m benchmarks.simulator --docs -->", "<!-- end -->"
+BEGIN = "<!-- python -m benchmarks.simulator --docs -->"
 
 
 def sections(quick: bool) -> Iterator[Section]:
@@ -33,9 +32,7 @@ def sections(quick: bool) -> Iterator[Section]:
 
 def write(tables: str, page: Path = PAGE) -> None:
     """Put the tables in the place of those of the page."""
-    text = page.read_text(encoding="utf-8")
-    place = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-    page.write_text(place.sub(lambda _: f"{BEGIN}\n\n{tables}\n\n{END}", text), encoding="utf-8")
+    spliced(tables, page, BEGIN)
 
 
 def main() -> None:
