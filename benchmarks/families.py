@@ -24,8 +24,9 @@ from optimizer.workload.load import loaded
 SEED = 20261201
 FAMILIES = ("S", "M", "L")
 SIZES = ("small", "medium", "large")
-SHIPPED = {"S": "two-directions", "M": "six-models"}
+SHIPPED = {"S": "two-directions", "M": "six-models", "tiny": "tiny"}
 RATES = {
+    "tiny": {"as shipped": 1.0},
     "S": {"small": 0.08, "medium": 0.6, "large": 6.0},
     "M": {"small": 0.06, "medium": 0.6, "large": 6.0},
     "L": {"small": 0.01, "medium": 0.08, "large": 0.8},
@@ -82,7 +83,8 @@ def cell(family: str, size: str) -> Cell:
 def shipped(name: str, factor: float) -> Loaded:
     """A shipped workload with its rates, and what limits its facility, times a factor."""
     asked = load_workload(name)
-    return loaded(asked.document, [*_rates(asked.document.data, factor), *_limits(asked.document.data, factor)])
+    data = asked.document.data
+    return loaded(asked.document, [*_rates(data, factor), *_limits(data, factor)])
 
 
 def drawn(models: int, classes: int, factor: float, seed: int = SEED) -> Loaded:
@@ -128,15 +130,15 @@ def _rates(data: dict[str, Any], factor: float) -> list[str]:
 
 
 def _limits(data: dict[str, Any], factor: float) -> list[str]:
-    """Power, nodes and pools grow with a facility that is larger than the file's; a smaller one may use all."""
+    """Power, nodes and pools grow with a facility larger than the file's; a smaller one may use all of them.
+    The power of `six-models` is for six models: more of them take more."""
     larger = max(1, round(factor))
-    hardware = data["hardware"]
-    counted = [
-        (kind, name) for kind in ("servers", "cxl_enclosures") for name, choice in hardware.get(kind, {}).items()
-        if choice.get("max")
-    ]  # fmt: skip
     models = len({c["model"] for c in data["classes"].values()})
-    return [
-        f"facility.power=x{larger * max(1.0, models / 6):.6f}",
-        *(f"hardware.{kind}.{name}.max=x{larger}" for kind, name in counted),
+    power = larger * max(1.0, models / 6)
+    counted = [
+        f"hardware.{kind}.{name}.max=x{larger}"
+        for kind in ("servers", "cxl_enclosures")
+        for name, choice in data["hardware"].get(kind, {}).items()
+        if choice.get("max")
     ]
+    return [f"facility.power=x{power:.6f}", *counted] if data.get("facility", {}).get("power") else counted

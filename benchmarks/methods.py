@@ -8,8 +8,6 @@ get there is `benchmarks.building`.
 from __future__ import annotations
 
 import json
-import resource
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +16,7 @@ from benchmarks.cases import alone, given
 from benchmarks.plain import bare, scip
 from benchmarks.plain.bare import Solved
 from benchmarks.problems import Task
+from benchmarks.resident import peak
 from benchmarks.trajectory import Trajectory
 from optimizer.design.search import Clock, search
 from optimizer.formulation import Model, write
@@ -92,14 +91,12 @@ def main() -> None:
     """One method, for `alone`."""
     task, (method,) = given()
     solved = METHODS[method](task)
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     said = {
         "status": solved.status,
         "seconds": solved.seconds,
         "read_seconds": solved.read_seconds,
         "trajectory": solved.trajectory.told(),
-        "peak_bytes": peak,
+        "peak_bytes": peak(),
     }
     print(json.dumps(said))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks import cache_path, full_path, memory
 from benchmarks.cases import ROOT, solved
-from benchmarks.tables import END, Section, spliced
+from benchmarks.tables import END, Section, spliced  # noqa: F401
 
 PAGE = ROOT / "docs" / "performance.md"
 WORKLOADS = ("tiny", "agent-trace", "small", "two-directions")

@@ -32,22 +32,24 @@ class Solved:
     status: str
 
 
-def opened(file: Path, settings: Mapping[str, OptionValue]) -> tuple[Highs, float]:
-    """HiGHS with the file read, and the seconds that took. Entries that it would drop by default are kept:
-    without them it would be another problem."""
+def opened(file: Path, limit: float, settings: Mapping[str, OptionValue]) -> tuple[Highs, float]:
+    """HiGHS with the file read, and the seconds that took; the limit is for what comes after. Entries that it
+    would drop by default are kept: without them it would be another problem."""
     quiet = {"output_flag": False, "log_to_console": False, "small_matrix_value": SMALLEST_COEFFICIENT}
-    highs = Highs()
+    solver = Highs()
     for name, value in {**quiet, **settings}.items():
-        demand(highs.setOptionValue(name, value), f"set {name} = {value!r}")
+        demand(solver.setOptionValue(name, value), f"set {name} = {value!r}")
     began = time.perf_counter()
-    if (read := highs.readModel(str(file))) not in (HighsStatus.kOk, HighsStatus.kWarning):
+    if (read := solver.readModel(str(file))) not in (HighsStatus.kOk, HighsStatus.kWarning):
         raise SolverFailure(f"HiGHS did not read {file}: {read.name}")
-    return highs, time.perf_counter() - began
+    seconds = time.perf_counter() - began
+    demand(solver.setOptionValue("time_limit", limit), f"set time_limit = {limit!r}")
+    return solver, seconds
 
 
 def highs(file: Path, gap: float, limit: float, settings: Mapping[str, OptionValue] | None = None) -> Solved:
     """Solve a file to a gap or a limit. `settings` are HiGHS options; without any it has its defaults."""
-    solver, read = opened(file, {"mip_rel_gap": gap, "time_limit": limit, **(settings or {})})
+    solver, read = opened(file, limit, {"mip_rel_gap": gap, **(settings or {})})
     seen = Trajectory()
     began = time.perf_counter()
 
@@ -69,7 +71,7 @@ def highs(file: Path, gap: float, limit: float, settings: Mapping[str, OptionVal
 def relaxation(file: Path, way: str, limit: float) -> tuple[float, float]:
     """Seconds of one of HiGHS's ways to the linear relaxation, reading apart, and the optimum; inf and NaN
     where it does not get there in time."""
-    solver, _ = opened(file, {"solve_relaxation": True, "solver": way, "time_limit": limit})
+    solver, _ = opened(file, limit, {"solve_relaxation": True, "solver": way})
     began = time.perf_counter()
     solver.run()
     seconds = time.perf_counter() - began
