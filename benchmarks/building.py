@@ -1,7 +1,7 @@
 """What it takes to get to the arrays and back: building, writing, compiling, patching, reading back.
 
-Seconds of the processor and bytes that the process grows by, phase by phase, in a process of its own. The size
-of a facility changes coefficients only, so that one size of every family is enough.
+Seconds of the processor and bytes that the process grows by, phase by phase, in a process of its own. The
+size of a facility changes coefficients only, so that one size of every family is enough.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def measure(bench: Bench) -> Section:
     first = {of.family: of for of in reversed(bench.cells())}
     return Section(
         QUESTION,
-        "Seconds of the processor: *build* from the file to the instance, *write* to a Pyomo model, *compile* to "
-        f"arrays, *patch* {PATCHED:,} coefficients and every cost, *read back* from a solution of the arrays to a "
-        "layout. *MB* is what the process grows by at its peak in the phase that takes most.",
+        "Seconds of the processor: *build* from the file to the instance, *write* to a Pyomo model, "
+        f"*compile* to arrays, *patch* {PATCHED:,} coefficients and every cost, *read back* from a "
+        "solution of the arrays to a layout. *MB* is what the process grows by at its peak in the phase "
+        "that takes most.",
         tuple(measured(bench, of) for of in sorted(first.values(), key=lambda of: of.name, reverse=True)),
     )
 

@@ -1,10 +1,11 @@
-"""The questions that speed is measured with: three families at three sizes, and ladders of one thing at a time.
+"""The questions that speed is measured with: three families at three sizes, and ladders of one thing at a
+time.
 
-S is `two-directions` (2 models, 4 classes), M is `six-models` (6 models, 12 classes), L draws 15 models and 60
-classes from the shipped cards and the kinds of traffic of `six-models`. A size scales the rates of every class,
-and with them what limits a facility (power, nodes, pools), so that a larger one stays as free to choose.
-Everything drawn is drawn from a fixed seed: the same family is the same question everywhere. What each buys:
-`python -m benchmarks.families`.
+S is `two-directions` (2 models, 4 classes), M is `six-models` (6 models, 12 classes), L draws 15 models and
+60 classes from the shipped cards and the kinds of traffic of `six-models`. A size scales the rates of every
+class, and with them what limits a facility (power, nodes, pools), so that a larger one stays as free to
+choose. Everything drawn is drawn from a fixed seed: the same family is the same question everywhere. What
+each buys: `python -m benchmarks.families`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ RATES = {
     "M": {"small": 0.06, "medium": 0.6, "large": 6.0},
     "L": {"small": 0.01, "medium": 0.08, "large": 0.8},
 }
-"""Times the rates that are stated: tens, hundreds and thousands of GPUs. Fifteen models take more than tens."""
+"""Times the rates that are stated: tens, hundreds and thousands of GPUs. Fifteen models take more than
+tens."""
 KINDS = (
     "deepseek-chat",
     "longcat-agentic",
@@ -142,3 +144,23 @@ def _limits(data: dict[str, Any], factor: float) -> list[str]:
         if choice.get("max")
     ]
     return [f"facility.power=x{power:.6f}", *counted] if data.get("facility", {}).get("power") else counted
+
+
+def main() -> None:
+    """What every family buys at every size, by a first search that takes any layout."""
+    from benchmarks.cases import LOOSE  # the search, which a question does not need
+    from optimizer.design.rounds import improve
+    from optimizer.design.search import Clock
+
+    for of in (cell(family, size) for family in FAMILIES for size in SIZES):
+        best, _, _ = improve(of.instance(), LOOSE, Clock.start(LOOSE.time_limit), rounds=1)
+        if best is None:
+            print(f"{of.name}: no layout within {LOOSE.time_limit:g} s", flush=True)
+            continue
+        gpus = sum(pool.accelerators for pool in best.layout.pools)
+        usd, gap = best.layout.objective_usd, best.outcome.gap
+        print(f"{of.name}: {gpus:,.0f} GPUs, ${usd / 1e6:,.1f}M, within {gap:.1%}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

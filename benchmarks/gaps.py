@@ -1,7 +1,7 @@
 """How long to a proven gap: the product, the plain formulation with HiGHS as it comes, and with SCIP.
 
-Seconds are told in units of the fastest way to the plain formulation's linear relaxation, which another machine
-changes as much as the rest.
+Seconds are told in units of the fastest way to the plain formulation's linear relaxation, which another
+machine changes as much as the rest.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def measure(bench: Bench) -> Section:
     rows = [row for of in bench.cells() for row in measured(bench, of)]
     return Section(
         "Seconds to a proven gap",
-        "Of one problem: an instance whose touching points stand still, from its arrays (product) or its file "
-        "(others) on, in units of its linear relaxation by the fastest way. *Plain* is the formulation of "
-        "`benchmarks/plain` and HiGHS with its defaults. *Left* is the proven gap when the time was up, *early* "
-        f"how much dearer the layout known after {EARLY:g} s is than the best that anybody found, in percent; "
-        "a dash: no layout.",
+        "Of one problem: an instance whose touching points stand still, from its arrays (product) or its "
+        "file (others) on, in units of its linear relaxation by the fastest way. *Plain* is the "
+        "formulation of `benchmarks/plain` and HiGHS with its defaults. *Left* is the proven gap when "
+        f"the time was up, *early* how much dearer the layout known after {EARLY:g} s is than the best "
+        "that anybody found, in percent; a dash: no layout.",
         tuple(rows),
     )
 
@@ -47,10 +47,11 @@ def measured(bench: Bench, of: Cell) -> list[dict[str, Figure]]:
     for who, told in said.items():
         bench.say(
             "Seconds to a proven gap", compared(of, who, seen[who], problem, limit, best),
-            family=of.family, size=of.size, method=who, limit=limit, relaxed_seconds=problem.relaxed_seconds,
-            relaxed_by=problem.relaxed_by, relaxed_usd=problem.relaxed_usd, objective=_finite(seen[who].incumbent),
-            bound=_finite(seen[who].bound), columns=problem.columns, rows=problem.rows,
-            integers=problem.integers, **told,
+            family=of.family, size=of.size, method=who, limit=limit,
+            columns=problem.columns, rows=problem.rows, integers=problem.integers,
+            relaxed_seconds=problem.relaxed_seconds, relaxed_by=problem.relaxed_by,
+            relaxed_usd=problem.relaxed_usd,
+            objective=_finite(seen[who].incumbent), bound=_finite(seen[who].bound), **told,
         )  # fmt: skip
     return [row(of, who, problem, limit, best, seen.get(who)) for who in WHO]
 

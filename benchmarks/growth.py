@@ -53,9 +53,10 @@ def measure(bench: Bench) -> tuple[Section, Section]:
     rows = [row(bench, what, value) for what, value in points(bench.scope.ladder)]
     steps = Section(
         QUESTION,
-        f"Classes with {families.HELD['models']:g} models, models with {families.HELD['classes']:g} classes, both "
-        "drawn from the catalogue; the facility is S with its rates times a factor. Seconds of building the "
-        f"instance, of writing and compiling it, of its relaxation, and of the search to {GAP:.0%}.",
+        f"Classes with {families.HELD['models']:g} models, models with {families.HELD['classes']:g} "
+        "classes, both drawn from the catalogue; the facility is S with its rates times a factor. "
+        "Seconds of building the instance, of writing and compiling it, of its relaxation, and of the "
+        f"search to {GAP:.0%}.",
         tuple(rows),
     )
     return steps, Section(
@@ -81,7 +82,7 @@ def row(bench: Bench, what: str, value: float) -> dict[str, Figure]:
 
 
 def exponents(bench: Bench, rows: Sequence[dict[str, Figure]]) -> Iterator[dict[str, Figure]]:
-    """One line for every ladder; each exponent is also what a later run is compared by."""
+    """One line for every ladder."""
     for what in dict.fromkeys(row["what"] for row in rows):
         mine = [row for row in rows if row["what"] == what]
         fitted = {name: _fitted(mine, f"{name} s") for name in TIMES}
@@ -89,8 +90,11 @@ def exponents(bench: Bench, rows: Sequence[dict[str, Figure]]) -> Iterator[dict[
             "Exponents", {}, family=what, size="", method="product",
             exponents={name: slope for name, (slope, _) in fitted.items()},
         )  # fmt: skip
-        shown = {n: "-" if slope is None else f"{slope:.2f} ({count})" for n, (slope, count) in fitted.items()}
-        yield {"what": what, **shown}
+        yield {"what": what, **{name: _slope(*of) for name, of in fitted.items()}}
+
+
+def _slope(slope: float | None, count: int) -> str:
+    return "-" if slope is None else f"{slope:.2f} ({count})"
 
 
 def _fitted(rows: Sequence[dict[str, Figure]], name: str) -> tuple[float | None, int]:

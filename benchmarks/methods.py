@@ -1,8 +1,8 @@
-"""Who is measured: the product's search, the plain formulation with HiGHS, with HiGHS as the product sets it, and
-with SCIP. Each runs in a process of its own and says what it knew, and when.
+"""Who is measured: the product's search, the plain formulation with HiGHS, with HiGHS as the product sets
+it, and with SCIP. Each runs in a process of its own and says what it knew, and when.
 
-The clock of a search starts when its program is there, as arrays or as a file that is read; what it takes to
-get there is `benchmarks.building`.
+The clock of a search starts when its program is there, as arrays or as a file that is read; what it takes
+to get there is `benchmarks.building`.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def missing(method: str) -> str:
 
 
 def asked(method: str, task: Task) -> dict[str, Any]:
-    """What a method says of a task, in a process of its own: `trajectory`, `seconds`, `read_seconds`, `status`
-    and `peak_bytes`."""
+    """What a method says of a task, in a process of its own: `trajectory`, `seconds`, `read_seconds`,
+    `status` and `peak_bytes`."""
     return alone("methods", task, method, seconds=2 * task.limit + PATIENCE)
 
 

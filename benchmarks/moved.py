@@ -1,8 +1,8 @@
 """What moved since the baseline, by ratio: `python -m benchmarks.moved LINES...`.
 
-Every line of a benchmark carries what it is compared by: figures without a unit, where less is better, such as
-seconds over those of a linear relaxation. Another machine changes them little. Those of `baseline.json` are the
-ones that a change is held against; `--keep` takes the given lines for the next baseline.
+Every line of a benchmark carries what it is compared by: figures without a unit, where less is better, such
+as seconds over those of a linear relaxation. Another machine changes them little. Those of `baseline.json`
+are the ones that a change is held against; `--keep` takes the given lines for the next baseline.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from benchmarks.tables import Figure, Section
 
 BASELINE = Path(__file__).with_name("baseline.json")
 NOISE = 1.25
-"""A ratio that changed by less than this, either way, did not move: two runs of one program differ so much."""
-PACES = {"times naive": ("trace", "domains", "capacity"), "times plain": ("workload",)}
+"""A ratio that changed by less than this, either way, did not move: two runs differ so much."""
+PACES = {
+    "times naive": ("trace", "domains", "capacity"),
+    "times plain": ("workload",),
+    "times libCacheSim": ("trace",),
+}
 """Ratios of the simulator, where more is better, and the columns that name the row."""
 
 
@@ -53,8 +57,8 @@ def _of(line: dict[str, object]) -> Iterator[tuple[str, Ratio]]:
 
 
 def move(before: Ratio | None, after: Ratio | None) -> Move:
-    """What became of a ratio; None: there is none. One that was not reached is worse than any that was, unless
-    its limit came before."""
+    """What became of a ratio; None: there is none. One that was not reached is worse than any that was,
+    unless its limit came before."""
     if before is None or after is None:
         return Move.NEW if before is None else Move.GONE
     then, now = float(figure(before)), float(figure(after))
@@ -78,17 +82,20 @@ def compared(before: dict[str, Ratio], after: dict[str, Ratio]) -> list[tuple[st
 def section(before: dict[str, Ratio], after: dict[str, Ratio]) -> Section | str:
     """What moved as a table, the worst first; a sentence where nothing did."""
     found = compared(before, after)
-    order = [Move.WORSE, Move.GONE, Move.BETTER, Move.UNKNOWN, Move.NEW]
+    order = [Move.WORSE, Move.GONE, Move.BETTER, Move.UNKNOWN]
     rows = [_row(name, kind, before, after) for what in order for name, kind in found if kind is what]
-    same = sum(kind is Move.SAME for _, kind in found)
+    same, new = (sum(kind is what for _, kind in found) for what in (Move.SAME, Move.NEW))
+    rest = f"{same} ratios are within {NOISE:g} times what they were, {new} are new."
     if not rows:
-        return f"Nothing moved: {same} ratios are within {NOISE:g} times what they were."
+        return f"Nothing moved: {rest}"
     return Section(
-        "What moved",
-        f"Ratios that changed by more than {NOISE:g} times since the baseline; less is better. {same} others "
-        "did not move.",
-        tuple(rows),
+        "What moved", f"Since the baseline; less is better. Besides, {rest}", tuple(rows)
     )
+
+
+def shown(found: Section | str) -> str:
+    """The table, or the sentence in its place."""
+    return found if isinstance(found, str) else found.table()
 
 
 def since(before: dict[str, Ratio], found: dict[str, Ratio]) -> Section | str:
@@ -136,7 +143,7 @@ def main() -> None:
     asked = parser.parse_args()
     found = ratios(line for file in asked.lines for line in file.read_text().splitlines())
     said = since(baseline(), found)
-    print(said if isinstance(said, str) else said.table())
+    print(shown(said))
     if asked.keep:
         keep(found)
 

@@ -1,9 +1,9 @@
-"""One problem for every method: an instance at touching points that are its own, and its plain formulation as a
-file.
+"""One problem for every method: an instance at touching points that are its own, and its plain formulation
+as a file.
 
 The touching points of the occupancy margins are moved to the relaxation once, as the product does before it
-asks for integers; then they stand still, so that product, plain formulation and other solvers prove bounds of
-one number.
+asks for integers; then they stand still, so that product, plain formulation and other solvers prove bounds
+of one number.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from optimizer.solver import SolveOptions, compile, relaxation
 
 @dataclass(frozen=True)
 class Problem:
-    """An instance, its plain formulation as a file, and the seconds, way and optimum of that one's relaxation:
-    what everything is measured by."""
+    """An instance, its plain formulation as a file, and the seconds, way and optimum of that one's
+    relaxation: what everything is measured by."""
 
     name: str
     instance: Instance

@@ -11,9 +11,9 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import cache_path, full_path, memory
+from benchmarks import cache_path, cache_peer, full_path, memory
 from benchmarks.cases import ROOT, solved
-from benchmarks.tables import END, Section, spliced  # noqa: F401
+from benchmarks.tables import Section, said, spliced
 
 PAGE = ROOT / "docs" / "performance.md"
 WORKLOADS = ("tiny", "agent-trace", "small", "two-directions")
@@ -23,6 +23,7 @@ BEGIN = "<!-- python -m benchmarks.simulator --docs -->"
 def sections(quick: bool) -> Iterator[Section]:
     """Every benchmark in turn; `quick`: the smallest of each, to see that it runs."""
     yield cache_path.measure(quick)
+    yield cache_peer.measure(quick)
     cases = [solved(name) for name in (WORKLOADS[:1] if quick else WORKLOADS)]
     yield full_path.measure(cases, quick)
     if not quick:
@@ -40,10 +41,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.simulator")
     parser.add_argument("--quick", action="store_true", help="the smallest of each, to see that it runs")
     parser.add_argument("--docs", action="store_true", help=f"write the tables to {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--lines", type=Path, help="also append the lines of JSON to this file")
     asked = parser.parse_args()
     found = []
     for section in sections(asked.quick):
-        print("\n".join(section.lines()), flush=True)
+        said(section.lines(), asked.lines)
         found.append(section.table())
     machine = f"On one core of {platform.machine()}, Python {platform.python_version()}."
     tables = "\n\n".join([machine, *found])

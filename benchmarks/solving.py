@@ -1,8 +1,8 @@
 """The search for a layout, measured: `python -m benchmarks.solving`.
 
-A line of JSON for every run, then the tables, then what moved since the baseline; with `--docs`, the tables also
-go to docs/performance.md. Seconds depend on the machine; ratios to a linear relaxation hardly do. A further
-question is a function from `Bench` to its sections, and a place in `QUESTIONS`.
+A line of JSON for every run, then the tables, then what moved since the baseline; with `--docs`, the tables
+also go to docs/performance.md. Seconds depend on the machine; ratios to a linear relaxation hardly do. A
+further question is a function from `Bench` to its sections, and a place in `QUESTIONS`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks import building, gaps, growth, moved, starting, whole
 from benchmarks.bench import FULL, TINY, USUAL, Bench, Line, Scope
 from benchmarks.cases import ROOT
 from benchmarks.simulator import PAGE
-from benchmarks.tables import Section, spliced
+from benchmarks.tables import Section, said, spliced
 
 BEGIN = "<!-- python -m benchmarks.solving --docs -->"
 Question = Callable[[Bench], Section | tuple[Section, ...]]
@@ -51,17 +51,11 @@ def main() -> None:
     parser.add_argument("--cells", nargs="+", metavar="FAMILY", help="these families of the scope only")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lines", type=Path, help="also append the lines of JSON to this file")
-    parser.add_argument("--keep", action="store_true", help="make what is measured the baseline")
     parser.add_argument("--docs", action="store_true", help=f"write the tables to {PAGE.relative_to(ROOT)}")
     asked = parser.parse_args()
 
     def heard(line: Line) -> None:
-        text = json.dumps(line)
-        print(text, flush=True)
-        if asked.lines:
-            asked.lines.parent.mkdir(parents=True, exist_ok=True)
-            with asked.lines.open("a") as file:
-                file.write(f"{text}\n")
+        said([json.dumps(line)], asked.lines)
 
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(narrowed(asked.scope or USUAL, asked.cells), Path(folder), asked.seed, heard)
@@ -71,10 +65,8 @@ def main() -> None:
     print(f"\n{tables}\n")
     if asked.docs:
         spliced(tables, PAGE, BEGIN)
-    said = moved.ratios(json.dumps(line) for line in bench.lines)
-    print(shown(moved.since(moved.baseline(), said)))
-    if asked.keep:
-        moved.keep(said)
+    ratios = moved.ratios(json.dumps(line) for line in bench.lines)
+    print(moved.shown(moved.since(moved.baseline(), ratios)))
 
 
 def narrowed(scope: Scope, families: list[str] | None) -> Scope:
@@ -83,11 +75,6 @@ def narrowed(scope: Scope, families: list[str] | None) -> Scope:
         return scope
     cells = tuple(of for of in scope.cells if of[0] in families)
     return Scope(cells, scope.limits, scope.ladder, scope.growth_limit)
-
-
-def shown(said: Section | str) -> str:
-    """A table, or the sentence in its place."""
-    return said if isinstance(said, str) else said.table()
 
 
 if __name__ == "__main__":

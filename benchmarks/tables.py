@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +34,7 @@ class Section:
         """The section in Markdown, its columns aligned."""
         heads = list(self.rows[0])
         cells = [heads, *([_shown(row[head]) for head in heads] for row in self.rows)]
-        width = [max(len(row[i]) for row in cells) for i in range(len(heads))]
+        width = [max(2, *(len(row[i]) for row in cells)) for i in range(len(heads))]  # a rule is -: at least
         numbers = [not any(isinstance(row[head], str) for row in self.rows) for head in heads]
         rule = ["-" * (w - 1) + ":" if right else "-" * w for w, right in zip(width, numbers, strict=True)]
         shown = [
@@ -44,6 +45,16 @@ class Section:
         return "\n".join(
             [f"### {self.title}", "", self.says, "", *("| " + " | ".join(row) + " |" for row in shown)]
         )
+
+
+def said(lines: Iterable[str], file: Path | None = None) -> None:
+    """Print lines of JSON, and append them to a file."""
+    text = "".join(f"{line}\n" for line in lines)
+    print(text, end="", flush=True)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as opened:
+            opened.write(text)
 
 
 def spliced(tables: str, page: Path, begin: str) -> None:

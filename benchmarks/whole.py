@@ -1,12 +1,14 @@
-"""From file to layout: the whole of what `tierplan solve --no-simulate` does, beside HiGHS on the exported file.
+"""From file to layout: the whole of what `tierplan solve --no-simulate` does, beside HiGHS on the exported
+file.
 
-The product's seconds hold everything: reading, building, writing, searching, the rounds of touching points, the
-exact check, prices and reasons. HiGHS is given the problem ready, as a file, and only searches it.
+The product's seconds hold everything: reading, building, writing, searching, the rounds of touching points,
+the exact check, prices and reasons. HiGHS is given the problem ready, as a file, and only searches it.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import time
 
 from benchmarks.bench import Bench, figure, percent, ratio
@@ -29,11 +31,11 @@ def measure(bench: Bench) -> Section:
     """Every cell by both."""
     return Section(
         QUESTION,
-        f"To a gap of {GAP:.0%}, both with the same threads, seed and limit. *Product* is everything from the "
-        "file to a layout that passed the exact check, comparisons and replay left out; *bare* is HiGHS alone on "
-        "the plain formulation of the same problem, exported to MPS, from the read file on. *Over relaxation*: "
-        "the product's seconds over those of the linear relaxation. A gap in percent is what was proven at the "
-        "end; a dash: no layout.",
+        f"To a gap of {GAP:.0%}, both with the same threads, seed and limit. *Product* is everything from "
+        "the file to a layout that passed the exact check, comparisons and replay left out; *bare* is "
+        "HiGHS alone on the plain formulation of the same problem, exported to MPS, from the read file "
+        "on. *Over relaxation*: the product's seconds over those of the linear relaxation. A gap in "
+        "percent is what was proven at the end; a dash: no layout.",
         tuple(measured(bench, of) for of in bench.cells()),
     )
 
@@ -45,14 +47,15 @@ def measured(bench: Bench, of: Cell) -> dict[str, Figure]:
     theirs = asked("bare HiGHS", Task(problem, GAP, limit, bench.seed))
     bare = Trajectory.read(theirs["trajectory"])
     done, bare_done = ours["gap"] is not None and ours["gap"] <= GAP, bare.gap <= GAP
-    over = ratio(ours["seconds"] if done else float("inf"), problem.relaxed_seconds, limit)
+    over = ratio(ours["seconds"] if done else math.inf, problem.relaxed_seconds, limit)
     bench.say(
         QUESTION, {f"{of.name}, file to layout": over},
         family=of.family, size=of.size, method="product", limit=limit, **ours,
     )  # fmt: skip
+    found = bare.incumbent if math.isfinite(bare.incumbent) else None
     bench.say(
-        QUESTION, {}, family=of.family, size=of.size, method="bare HiGHS", limit=limit, objective=bare.incumbent
-        if bare.points and bare.incumbent < float("inf") else None, bound=bare.bound, **theirs,
+        QUESTION, {}, family=of.family, size=of.size, method="bare HiGHS", limit=limit,
+        objective=found, bound=bare.bound, **theirs,
     )  # fmt: skip
     faster = theirs["seconds"] / ours["seconds"]
     return {

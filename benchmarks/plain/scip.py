@@ -22,8 +22,8 @@ def installed() -> bool:
 
 
 def scip(file: Path, gap: float, limit: float) -> Solved:
-    """Solve a file to a gap or a limit, with SCIP's own defaults. SCIP takes its gap over the smaller end, the
-    bound, so that one of its is never larger by ours."""
+    """Solve a file to a gap or a limit, with SCIP's own defaults. SCIP takes its gap over the smaller end,
+    the bound, so that one of its is never larger by ours."""
     from pyscipopt import SCIP_EVENTTYPE, Eventhdlr, Model
 
     class Heard(Eventhdlr):  # type: ignore[misc]
