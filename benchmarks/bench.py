@@ -38,7 +38,7 @@ TINY = Scope(cells=(("tiny", "as shipped"),), limits={"tiny": 5.0}, ladder=0, gr
 """To see that it runs."""
 USUAL = Scope(
     cells=tuple((family, size) for family in "SM" for size in SIZES[:2]),
-    limits={"S": 20.0, "M": 40.0},
+    limits={"S": 30.0, "M": 60.0},
     ladder=3,
     growth_limit=20.0,
 )

@@ -73,5 +73,7 @@ def prepared(name: str, instance: Instance, folder: Path, limit: float) -> Probl
     lp = written.compiled(still).lp
     file = written.export(lp, folder / f"{name.replace(' ', '-')}.mps")
     seconds, way, optimum = bare.relaxed(file, limit)
+    if not way:
+        raise SolverFailure(f"the relaxation of {name} was not solved within {limit:g} s")
     rows, columns = lp.A.shape
     return Problem(name, still, file, rows, columns, int(lp.integrality.sum()), seconds, way, optimum)
