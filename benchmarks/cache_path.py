@@ -1,7 +1,7 @@
 """The cache path: chains of recorded requests looked up from the root and touched from leaf to root.
 
-The kernels of the simulator hold a stretch of blocks that is always asked for together as one entry, so that
-a chain is a few entries. Beside them runs what one would write first: an OrderedDict with an entry a block.
+The kernels of the simulator hold a stretch of blocks that only grows at its end as one entry, so that a chain
+is a few entries. Beside them runs what one would write first: an OrderedDict with an entry a block.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from benchmarks.tables import Figure, Section
 from benchmarks.timing import timed
 from optimizer.compiled import entry
-from optimizer.simulator.engine.cache import EMPTY, Cache, empty, find, hold
+from optimizer.simulator.engine.copies import Cache, empty, find
+from optimizer.simulator.engine.stretch import hold_stretch, node_bytes
 from optimizer.simulator.traffic.replay import scaled
 from optimizer.simulator.traffic.script import Script, script
+from optimizer.simulator.traffic.stretches import Stretches, stretches
 from optimizer.traces import Trace, read_trace
 from optimizer.traces.curve import default_capacities
 
@@ -37,10 +39,12 @@ NAIVE_ACCESSES = 3_000_000
 
 @dataclass(frozen=True)
 class Asked:
-    """Requests for chains: entries node[r] to node[r+1] - 1 of node_id, root first; the domain of each."""
+    """Requests for chains, as those of `Replay`: entries node[r] to node[r+1] - 1 of node_id, root first, for
+    nodes node_id to node_id + node_count - 1 each; the blocks of a node, the domain of a request."""
 
     node: NDArray[np.int64]
     node_id: NDArray[np.int64]
+    node_count: NDArray[np.int64]
     blocks: NDArray[np.int64]
     domain: NDArray[np.int64]
     domains: int
@@ -49,12 +53,21 @@ class Asked:
     @property
     def accesses(self) -> int:
         """Blocks asked for."""
-        return int(self.blocks[self.node_id].sum())
+        return int(self.entry_blocks.sum())
+
+    @property
+    def entry_blocks(self) -> NDArray[np.int64]:
+        """Blocks that each entry asks for."""
+        ends = np.concatenate(([0], np.cumsum(self.blocks)))
+        return np.asarray(ends[self.node_id + self.node_count] - ends[self.node_id])
 
     def first(self, requests: int) -> Asked:
         """The same for the first requests only."""
         node = self.node[: requests + 1]
-        return replace(self, node=node, node_id=self.node_id[: node[-1]], domain=self.domain[:requests])
+        return replace(
+            self, node=node, node_id=self.node_id[: node[-1]], node_count=self.node_count[: node[-1]],
+            domain=self.domain[:requests],
+        )  # fmt: skip
 
 
 def measure(quick: bool = False) -> Section:
@@ -85,7 +98,7 @@ def beside_naive(name: str, asked: Asked, capacity: int) -> dict[str, Figure]:
     """One run of both. Raises ArithmeticError where they do not find the same."""
     requests = len(asked.domain)
     seconds, _ = timed(lambda: compiled_hits(asked, capacity))
-    ends = np.cumsum(asked.blocks[asked.node_id])[asked.node[1:] - 1]
+    ends = np.cumsum(asked.entry_blocks)[asked.node[1:] - 1]
     part = asked.first(max(1, int(np.searchsorted(ends, NAIVE_ACCESSES, side="right"))))
     found = compiled_hits(part, capacity)
     slow, again = timed(lambda: naive_hits(part, capacity), 1)
@@ -108,9 +121,15 @@ def beside_naive(name: str, asked: Asked, capacity: int) -> dict[str, Figure]:
 def as_recorded(trace: Trace) -> Asked:
     """The requests of a trace, in one domain."""
     lines = script(trace)
-    blocks = (lines.node_tokens / trace.block_tokens).astype(np.int64)
+    cut = stretches(lines.node, lines.node_id, lines.before, lines.common)
     nowhere = np.zeros(len(lines.session), np.int64)
-    return Asked(lines.node, lines.node_id, blocks, nowhere, 1, live(lines))
+    blocks = blocks_of(trace, lines, cut)
+    return Asked(cut.node, cut.first[cut.stretch], cut.asked, blocks, nowhere, 1, live(lines))
+
+
+def blocks_of(trace: Trace, lines: Script, cut: Stretches) -> NDArray[np.int64]:
+    """Blocks of every node, in the order of the stretches."""
+    return np.asarray((lines.node_tokens[cut.order] / trace.block_tokens).astype(np.int64))
 
 
 def copied(trace: Trace, copies: int, domains: int) -> Asked:
@@ -122,15 +141,17 @@ def copied(trace: Trace, copies: int, domains: int) -> Asked:
     come = played.time >= 0  # the others were over before
     row, laps = played.row[come], int(played.lap.max()) + 1
     realm = (played.copy * laps + played.lap)[come]  # what was wrapped is another session
-    count = np.diff(lines.node)[row]
+    cut = stretches(lines.node, lines.node_id, lines.before, lines.common)
+    count = np.diff(cut.node)[row]
     node = np.concatenate(([0], np.cumsum(count)))
-    at = np.repeat(lines.node[:-1][row] - node[:-1], count) + np.arange(node[-1])
-    blocks = (lines.node_tokens / trace.block_tokens).astype(np.int64)
-    node_id = lines.node_id[at] + len(blocks) * np.repeat(realm, count)
+    at = np.repeat(cut.node[:-1][row] - node[:-1], count) + np.arange(node[-1])
+    blocks = blocks_of(trace, lines, cut)
+    node_id = cut.first[cut.stretch[at]] + len(blocks) * np.repeat(realm, count)
     domain = (realm * len(lines.start) + lines.session[row]) % domains
     return Asked(
-        node, node_id, np.tile(blocks, copies * laps), domain, domains, copies * FASTER * live(lines)
-    )
+        node, node_id, cut.asked[at], np.tile(blocks, copies * laps), domain, domains,
+        copies * FASTER * live(lines),
+    )  # fmt: skip
 
 
 def live(lines: Script) -> float:
@@ -142,8 +163,9 @@ def live(lines: Script) -> float:
 
 def compiled_hits(asked: Asked, capacity: int) -> int:
     """Blocks found by the simulator's kernels, from empty."""
-    cache = empty(np.full(asked.domains, float(capacity)), len(asked.blocks) + 1)
-    return int(look_up_and_touch(cache, asked.node, asked.node_id, asked.blocks, asked.domain))
+    blocks = asked.blocks.astype(np.float64)
+    cache = empty(np.full(asked.domains, float(capacity)), len(blocks) + 1, tokens=blocks)
+    return int(look_up_and_touch(cache, asked.node, asked.node_id, asked.node_count, asked.domain))
 
 
 @entry
@@ -151,32 +173,37 @@ def look_up_and_touch(
     cache: Cache,
     node: NDArray[np.int64],
     node_id: NDArray[np.int64],
-    blocks: NDArray[np.int64],
+    node_count: NDArray[np.int64],
     domain: NDArray[np.int64],
 ) -> int:
     """Blocks found: for each request, the leading run of blocks that are there; then all are touched."""
     found, domains = 0, len(cache.domain)
     for r in range(len(domain)):
         for k in range(node[r], node[r + 1]):
-            c = find(cache, node_id[k] * domains + domain[r])
-            if c == EMPTY:
-                break
-            found += int(cache.copy[c]["size"])
-            if cache.copy[c]["size"] < blocks[node_id[k]]:
+            c, whole = find(cache, node_id[k] * domains + domain[r]), True
+            for n in range(node_count[k]):
+                there = node_bytes(cache, c, n)
+                found += int(there)
+                whole = there == cache.tokens[node_id[k] + n]
+                if not whole:
+                    break
+            if not whole:
                 break
         for k in range(node[r + 1] - 1, node[r] - 1, -1):
-            hold(cache, node_id[k] * domains + domain[r], float(blocks[node_id[k]]), np.inf, 1.0, 0.0)
+            key, first, count = node_id[k] * domains + domain[r], node_id[k], node_count[k]
+            hold_stretch(cache, key, first, count, 1.0, 0.0, np.inf, 1.0, 0.0)
     return found
 
 
 def naive_hits(asked: Asked, capacity: int) -> int:
     """Blocks found by an LRU of single blocks, from empty."""
     begin = np.concatenate(([0], np.cumsum(asked.blocks))).tolist()
-    node, node_id, found = asked.node.tolist(), asked.node_id.tolist(), 0
+    node, found = asked.node.tolist(), 0
+    nodes = list(zip(asked.node_id.tolist(), (asked.node_id + asked.node_count).tolist(), strict=True))
     held: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(asked.domains)]
     for r, domain in enumerate(asked.domain.tolist()):
         cache = held[domain]
-        ids = [i for n in node_id[node[r] : node[r + 1]] for i in range(begin[n], begin[n + 1])]
+        ids = [i for a, b in nodes[node[r] : node[r + 1]] for i in range(begin[a], begin[b])]
         for i in ids:
             if i not in cache:
                 break

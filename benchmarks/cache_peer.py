@@ -19,7 +19,8 @@ from benchmarks.cache_path import TRACES, Asked, as_recorded, compiled_hits
 from benchmarks.tables import Figure, Section
 from benchmarks.timing import timed
 from optimizer.compiled import entry
-from optimizer.simulator.engine.cache import EMPTY, Cache, empty, find, hold
+from optimizer.simulator.engine.cache import hold
+from optimizer.simulator.engine.copies import EMPTY, Cache, empty, find
 from optimizer.traces import read_trace
 from optimizer.traces.curve import default_capacities
 
@@ -83,18 +84,18 @@ def row(name: str) -> dict[str, Figure]:
 
 def shortened(asked: Asked) -> Asked:
     """The first requests, of about as many blocks as are asked for at most."""
-    ends = np.cumsum(asked.blocks[asked.node_id])[asked.node[1:] - 1]
+    ends = np.cumsum(asked.entry_blocks)[asked.node[1:] - 1]
     return asked.first(max(1, int(np.searchsorted(ends, MOST, side="right"))))
 
 
 def stream(asked: Asked) -> Numbers:
     """Every block of every request by number, leaf to root."""
     begin = np.concatenate(([0], np.cumsum(asked.blocks)))
-    leaf_first = np.concatenate(
-        [asked.node_id[a:b][::-1] for a, b in zip(asked.node[:-1], asked.node[1:], strict=True)]
-    )
-    count = asked.blocks[leaf_first]
-    last = begin[leaf_first + 1] - 1
+    entries = np.arange(len(asked.node_id))
+    request = np.repeat(np.arange(len(asked.domain)), np.diff(asked.node))
+    leaf_first = asked.node[:-1][request] + asked.node[1:][request] - 1 - entries
+    count, ends = asked.entry_blocks[leaf_first], asked.node_id + asked.node_count
+    last = begin[ends[leaf_first]] - 1
     into = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
     return np.repeat(last, count) - into
 

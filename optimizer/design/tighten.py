@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from optimizer.instance import Instance, Pool, Store, Tier
-from optimizer.instance.types import Decode, Path, Stored
+from optimizer.instance.types import Decode, Path, Role, Stored
 from optimizer.simulator.types import Failing, Law
 
 LEAST, MOST = 1.02, 1.25
@@ -119,6 +119,15 @@ def alike(instance: Instance, resource: str) -> set[str]:
     return {p.id for p in instance.pools if meant(p)}
 
 
+def decoding_alike(instance: Instance, resource: str) -> set[str]:
+    """The pools meant by a name where sequences are short of something: all that decode the same option, on
+    whatever server, since what is short is room for the same sequences."""
+    named = next((p for p in instance.pools if p.id == resource), None)
+    if named is None:
+        return alike(instance, resource)
+    return {p.id for p in instance.pools if p.option == named.option and p.role is not Role.PREFILL}
+
+
 def _stores(instance: Instance, resource: str) -> list[Store]:
     """The stores meant by a name: one store, all of a tier; for HBM all shapes of an option on a server."""
     named = next((s for s in instance.stores if s.id == resource), None)
@@ -165,16 +174,19 @@ def _decode_time(instance: Instance, resource: str, by: float) -> Instance:
             memory_seconds=d.memory_seconds * by,
             flops_seconds=d.flops_seconds * by,
             network_seconds=d.network_seconds * by,
+            memory_swing=d.memory_swing * by,
+            flops_swing=d.flops_swing * by,
+            network_swing=d.network_swing * by,
         )
 
-    return _of_pools(instance, alike(instance, resource), decode=slower)
+    return _of_pools(instance, decoding_alike(instance, resource), decode=slower)
 
 
 def _running_kv(instance: Instance, resource: str, by: float) -> Instance:
     def larger(d: Decode) -> Decode:
         return replace(d, hbm=d.hbm * by, square=d.square * by**2)
 
-    return _of_pools(instance, alike(instance, resource), decode=larger)
+    return _of_pools(instance, decoding_alike(instance, resource), decode=larger)
 
 
 def _held(instance: Instance, resource: str, by: float) -> Instance:

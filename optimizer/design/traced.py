@@ -67,6 +67,7 @@ def joined(parts: Sequence[Replay]) -> Replay:
         first=np.concatenate([p.first for p in parts])[order],
         node=node,
         node_id=ids[entry],
+        node_count=np.concatenate([p.node_count for p in parts])[entry],
         node_tokens=np.concatenate([p.node_tokens for p in parts]),
     )
 

@@ -10,56 +10,62 @@ from optimizer.formulation.model import GB, MS, Model, Rows
 from optimizer.instance import Decode, Pool, Role
 
 
-def _decoding(model: Model) -> Iterator[tuple[Pool, list[Decode], Terms]]:
-    """Pools that decode, their columns, and N x iteration x (1 - prefill share)."""
+def _decoding(model: Model) -> Iterator[tuple[Pool, list[Decode]]]:
+    """Pools that decode, and their columns."""
     for pool in model.instance.pools:
         decodes = model.tables.decodes.get(pool.id, [])
         if pool.role is not Role.PREFILL and decodes:
-            seconds = pool.iteration * (1 - pool.prefill_share)
-            yield pool, decodes, [(seconds, model.pyomo.instances[pool.id, model.t])]
+            yield pool, decodes
 
 
-def _running(model: Model, decodes: list[Decode], weigh: str) -> Terms:
+def _running(model: Model, decodes: list[Decode], *weigh: str) -> Terms:
     """sum of sequences x weight x decode share."""
-    return [(d.sequences * getattr(d, weigh), model.pyomo.decode[d.bucket, d.pool]) for d in decodes]
+    return [
+        (d.sequences * sum(getattr(d, w) for w in weigh), model.pyomo.decode[d.bucket, d.pool])
+        for d in decodes
+    ]
 
 
-def _fixed(model: Model, pool: Pool, seconds: float) -> Terms:
-    return [(seconds, model.pyomo.instances[pool.id, model.t])]
+def _iteration(model: Model, rows: Rows, pool: Pool, decodes: list[Decode], what: str, fixed: float) -> None:
+    """N (fixed + idle) + sum sequences (seconds + swing) decode <= N theta (1 - phi): on average an iteration
+    leaves room for the sequences that come and go."""
+    n = model.pyomo.instances[pool.id, model.t]
+    used = [
+        (fixed + getattr(pool, f"{what}_idle"), n),
+        *_running(model, decodes, f"{what}_seconds", f"{what}_swing"),
+    ]
+    rows.at_most(pool.id, used, [(pool.iteration * (1 - pool.prefill_share), n)])
 
 
 @law("decode_time", unit="ms of an iteration", price="one more millisecond per iteration", size=MS)
 def decode_time(model: Model, rows: Rows) -> None:
     """One iteration reads the weights once and every running sequence's KV once.
 
-    N (W/BW + overhead) + sum sequences decode read/BW <= N theta (1 - phi)   [s]
+    N (W/BW + overhead + idle) + sum sequences decode (read/BW + swing) <= N theta (1 - phi)   [s]
     """
-    for pool, decodes, budget in _decoding(model):
-        fixed = _fixed(model, pool, pool.weights_seconds + pool.overhead)
-        rows.at_most(pool.id, [*fixed, *_running(model, decodes, "memory_seconds")], budget)
+    for pool, decodes in _decoding(model):
+        _iteration(model, rows, pool, decodes, "memory", pool.weights_seconds + pool.overhead)
 
 
 @law("decode_flops", unit="ms of an iteration", price="one more millisecond per iteration", size=MS)
 def decode_flops(model: Model, rows: Rows) -> None:
     """One iteration computes every running sequence's next tokens, drafts included.
 
-    N overhead + sum sequences decode FLOPs/(eta peak) <= N theta (1 - phi)   [s]
+    N (overhead + idle) + sum sequences decode (FLOPs/(eta peak) + swing) <= N theta (1 - phi)   [s]
     """
-    for pool, decodes, budget in _decoding(model):
-        fixed = _fixed(model, pool, pool.overhead)
-        rows.at_most(pool.id, [*fixed, *_running(model, decodes, "flops_seconds")], budget)
+    for pool, decodes in _decoding(model):
+        _iteration(model, rows, pool, decodes, "flops", pool.overhead)
 
 
 @law("decode_exchange", unit="ms of an iteration", price="one more millisecond per iteration", size=MS)
 def decode_exchange(model: Model, rows: Rows) -> None:
     """Expert-parallel traffic beyond the scale-up domain crosses the NICs within the iteration.
 
-    N overhead + sum sequences decode exchange/NIC <= N theta (1 - phi)   [s]
+    N (overhead + idle) + sum sequences decode (exchange/NIC + swing) <= N theta (1 - phi)   [s]
     """
-    for pool, decodes, budget in _decoding(model):
+    for pool, decodes in _decoding(model):
         if any(d.network_seconds for d in decodes):
-            fixed = _fixed(model, pool, pool.overhead)
-            rows.at_most(pool.id, [*fixed, *_running(model, decodes, "network_seconds")], budget)
+            _iteration(model, rows, pool, decodes, "network", pool.overhead)
 
 
 @law("prefill_time", unit="busy instances", price="one more busy prefill instance")
@@ -81,7 +87,7 @@ def running_kv_fits_hbm(model: Model, rows: Rows) -> None:
 
     sum sequences decode held + margin(V, N) <= N room, V = psi sum sequences decode E[held^2]   [bytes]
     """
-    for pool, decodes, _ in _decoding(model):
+    for pool, decodes in _decoding(model):
         count = [(1.0, model.pyomo.instances[pool.id, model.t])]
         psi = model.instance.dispersion
         variance = [(psi * c, v) for c, v in _running(model, decodes, "square")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from optimizer.formulation.capacity import machines, supply
 from optimizer.formulation.contexts import Terms
@@ -48,22 +47,16 @@ def tier_write(model: Model, rows: Rows) -> None:
             rows.at_most(store.id, written_to(model, store), limit)
 
 
-def _fills(model: Model, option: str) -> list[Any]:
-    return [p for p in model.tables.pools_of_option.get(option, []) if p.role is not Role.DECODE]
-
-
-@law("host_link_read", unit="GB/s", price="one more GB/s into the model's own accelerators", size=GB)
+@law("host_link_read", unit="GB/s", price="one more GB/s into the accelerators of this pool", size=GB)
 def host_link_read(model: Model, rows: Rows) -> None:
-    """Loads enter through the host links of the model's own prefill accelerators.
+    """Loads enter through the host links of the pool that prefills them; those of another lane do not help.
 
-    sum path link <= utilisation x sum link_read instances   [bytes/s]
+    sum path link <= utilisation x link_read instances   [bytes/s]
     """
-    for option in model.instance.options:
-        for sku in model.instance.skus:
-            pools = [p for p in _fills(model, option.id) if p.sku == sku.id]
-            loads = [t for p in pools for t in model.paths(model.tables.paths_on.get(p.id, []), "link")]
-            links = scaled(model.instance.link_utilisation, model.count(pools, "link_read"))
-            rows.at_most((option.id, sku.id), loads, links)
+    for p in model.instance.pools:
+        if p.role is not Role.DECODE:
+            loads = model.paths(model.tables.paths_on.get(p.id, []), "link")
+            rows.at_most(p.id, loads, scaled(model.instance.link_utilisation, model.count([p], "link_read")))
 
 
 @law("host_link_write", unit="GB/s", price="one more GB/s out of the model's own accelerators", size=GB)
@@ -96,6 +89,11 @@ def _nic(model: Model, sku: Sku) -> Terms:
     return [(rate * c, v) for c, v in model.servers_in_use(sku.id)]
 
 
+def _sent(model: Model, sku: Sku) -> Terms:
+    pools = model.tables.pools_of_sku.get(sku.id, [])
+    return [t for p in pools for t in model.paths(model.tables.paths_on.get(p.id, []), "sent")]
+
+
 @law("network_in", unit="GB/s", price="one more GB/s into this SKU's servers", size=GB)
 def network_in(model: Model, rows: Rows) -> None:
     """Remote hits, KV handed to decode pools and expert traffic enter through the NICs.
@@ -113,12 +111,16 @@ def network_in(model: Model, rows: Rows) -> None:
         rows.at_most(sku.id, [*remote, *handed], _nic(model, sku))
 
 
-@law("network_out", unit="GB/s", price="one more GB/s out of the accelerator servers", size=GB)
+@law("network_out", unit="GB/s", price="one more GB/s out of these servers", size=GB)
 def network_out(model: Model, rows: Rows) -> None:
-    """KV handed over and writes to facility-wide stores leave through the NICs.
+    """KV handed over leaves through the NICs of the servers that prefilled it; writes to facility-wide stores
+    leave through the NICs of any.
 
-    sum path sent + writes to facility stores <= utilisation x sum_s nic in_use   [bytes/s]
+    sum path sent <= utilisation x nic in_use; sum_s path sent + writes to facility stores <= utilisation x
+    sum_s nic in_use   [bytes/s]
     """
+    for sku in model.instance.skus:
+        rows.at_most(sku.id, _sent(model, sku), _nic(model, sku))
     sent = model.paths(range(len(model.instance.paths)), "sent")
     remote = [
         t

@@ -11,7 +11,7 @@ from optimizer.instance.deployment import Deployment
 from optimizer.instance.money import remarks
 from optimizer.instance.offer import Offer, offer
 from optimizer.instance.paths import Job, fits, jobs, paths, readable_from
-from optimizer.instance.pools import decodes, pools
+from optimizer.instance.pools import decodes, pools, with_margins
 from optimizer.instance.stores import Places, holdings, weigh
 from optimizer.instance.types import (
     Bucket,
@@ -121,6 +121,8 @@ class _Laid:
         for pool in found:
             filled, routes = paths(d, pool, work, self.roads)
             decoded = list(decodes(d, filled, self.classes, buckets, self.spreads))
+            psi = self.workload.occupancy_dispersion
+            filled, decoded = with_margins(d, filled, decoded, buckets, self.spreads, psi)
             if routes or decoded:
                 self.pools.append(filled)
                 self.paths += routes

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from optimizer.instance.deployment import Deployment, charged
 from optimizer.instance.traffic import SLOWEST_PACE
 from optimizer.instance.types import Bucket, Decode, Pool, Role, TrafficClass
+from optimizer.physics.fluctuation import fill_alone, margin, part, sized, slack_counted
 from optimizer.physics.memory import held
 from optimizer.workload.schema import Grid
 
@@ -115,6 +118,66 @@ def decodes(
             transfer=0.0 if pool.role is Role.MIXED else handed_over(d, b.tokens - cls.output_tokens),
             exchange_bytes=b.rate * cls.output_tokens * d.exchange(1.0),
         )
+
+
+def with_margins(
+    d: Deployment,
+    pool: Pool,
+    decoded: list[Decode],
+    buckets: list[Bucket],
+    spreads: dict[str, float],
+    psi: float,
+) -> tuple[Pool, list[Decode]]:
+    """The pool and its decoding with what must stay free of an iteration, since sequences come and go.
+
+    Reckoned as if the pool decoded all that it may; `psi` is the dispersion of the arrivals, and without any
+    there is nothing to keep free.
+    """
+    if not decoded or not psi:
+        return pool, decoded
+    tokens = {b.id: b.tokens for b in buckets}
+    z = d.facility.safety_quantile.value
+    for what, seconds_of in _SECONDS.items():
+        seconds = [getattr(x, f"{what}_seconds") for x in decoded]
+        squares = [
+            one**2 + _deviation(seconds_of, d, tokens[x.bucket], spreads[x.bucket]) ** 2
+            for x, one in zip(decoded, seconds, strict=True)
+        ]
+        fixed = pool.overhead + (pool.weights_seconds if what == "memory" else 0.0)
+        budget = pool.iteration * (1 - pool.prefill_share) - fixed
+        variance = sum(x.sequences * square for x, square in zip(decoded, squares, strict=True))
+        mean = sum(x.sequences * one for x, one in zip(decoded, seconds, strict=True))
+        one = min(budget, sized(variance, mean))
+        lost = slack_counted(fixed, budget, fill_alone(z, one / budget))
+        whole = margin(z, psi * variance, psi * one, lost)
+        pool = _with(pool, f"{what}_idle", lost * one)
+        decoded = [
+            _with(x, f"{what}_swing", part(square, variance, whole))
+            for x, square in zip(decoded, squares, strict=True)
+        ]
+    return pool, decoded
+
+
+_SECONDS: dict[str, Callable[[Deployment, float], float] | None] = {
+    "memory": Deployment.decode_memory,
+    "flops": Deployment.decode_compute,
+    "network": None,  # the same for every length
+}
+
+
+def _deviation(
+    seconds: Callable[[Deployment, float], float] | None, d: Deployment, tokens: float, spread: float
+) -> float:
+    """By how much the seconds of a sequence vary with the lengths within its bucket."""
+    return seconds(d, tokens * (1 + spread)) - seconds(d, tokens) if seconds else 0.0
+
+
+Record = TypeVar("Record", Pool, Decode)
+
+
+def _with(record: Record, name: str, value: float) -> Record:
+    changed: dict[str, Any] = {name: value}
+    return replace(record, **changed)
 
 
 def handed_over(d: Deployment, tokens: float) -> float:

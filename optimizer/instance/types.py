@@ -275,7 +275,8 @@ class Holding:
 class Pool:
     """Identical instances of one option. Seconds are of one iteration, bytes of one whole instance.
     `room` is HBM left for KV, `gpus_charged` what packing takes of a server, `nodes` servers spanned,
-    `host_bytes` DRAM an instance takes in all."""
+    `host_bytes` DRAM an instance takes in all; `..._idle` seconds of an iteration that stay unused when the
+    next sequence does not fit (`physics.fluctuation`)."""
 
     id: str
     option: str
@@ -299,6 +300,9 @@ class Pool:
     link_write: float
     link_both: float
     slope: float = 0.0
+    memory_idle: float = 0.0
+    flops_idle: float = 0.0
+    network_idle: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -306,7 +310,7 @@ class Decode:
     """Decoding a bucket on a pool, per unit of its share. `sequences` = rate*out*iteration/accepted;
     seconds are per sequence and iteration; `hbm` and `square` bytes and bytes^2 of one running sequence,
     `dram` its offloaded bytes, `transfer` KV moved in per request, `exchange_bytes` expert traffic
-    per second."""
+    per second; `..._swing` a sequence's part of the margin for how their number fluctuates, in seconds."""
 
     bucket: str
     pool: str
@@ -320,6 +324,9 @@ class Decode:
     dram: float
     transfer: float
     exchange_bytes: float
+    memory_swing: float = 0.0
+    flops_swing: float = 0.0
+    network_swing: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from optimizer.catalog import Catalog
 from optimizer.errors import InputError, Problem
 from optimizer.instance import Instance, Layout
+from optimizer.simulator.engine.copies import LACKED
 from optimizer.simulator.engine.run import Idle
 from optimizer.simulator.engine.run import replay as run
 from optimizer.simulator.engine.state import ARRIVED, Samples, State, fixed, samples, state
@@ -17,6 +18,7 @@ from optimizer.simulator.facility.assemble import facility
 from optimizer.simulator.facility.plans import oldest_ages
 from optimizer.simulator.traffic.demand import draw
 from optimizer.simulator.traffic.replay import nothing
+from optimizer.simulator.traffic.stretches import apart, checked
 from optimizer.simulator.traffic.under_way import Busy, under_way
 from optimizer.simulator.types import Demand, Facility, Floats, Names, Outage, Replay, Verdict
 from optimizer.simulator.verdict.judge import judge
@@ -118,6 +120,9 @@ def replayed_through(
     count: int,
 ) -> tuple[State, Samples]:
     """Run the event loop. The state at the end, and samples on the way."""
+    if block_tokens <= 0:  # what gives way is a node as a whole, and may be one that others come after
+        recorded = apart(recorded)
+    recorded = checked(recorded)
     table = int(SPARE_ROOM * (count + len(recorded.time))) + len(busy.bucket) + 1000
     told = fixed(built, demand, recorded, outage, hits, block_tokens)
     now = state(built, demand, recorded, len(busy.bucket), table)
@@ -130,8 +135,8 @@ def replayed_through(
     run(told, now, seen, idle, busy)
     if now.counts[ARRIVED] >= table:
         raise RuntimeError(f"{table} requests filled the table of requests: the replay ended too early")
-    if now.cache.free_count[1]:
-        raise RuntimeError(f"{now.cache.free_count[1]} copies found the table of copies full")
+    if now.cache.counts[LACKED]:
+        raise RuntimeError(f"{now.cache.counts[LACKED]} copies found the table of copies full")
     if now.heap.counts[2]:
         raise RuntimeError(f"{now.heap.counts[2]} events found the table of events full")
     return now, seen

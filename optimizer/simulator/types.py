@@ -195,9 +195,12 @@ class Demand(NamedTuple):
 class Replay(NamedTuple):
     """Recorded requests beside the drawn ones, in order of time (empty arrays: none).
 
-    A request looks for its chain: entries node[r] to node[r+1] - 1 of node_id, root first; node n holds
-    node_tokens[n] tokens. `after`: the request of the same session that must be finished before (-1: none);
-    `think` seconds after its end this one comes (nan: at its recorded time, or at that end if that is later).
+    A request looks for its chain: entries node[r] to node[r+1] - 1 of node_id, root first. Each is a stretch,
+    the nodes node_id to node_id + node_count - 1; node n holds node_tokens[n] tokens. Where a stretch begins,
+    no other does, and no request asks for fewer of its nodes than one that may be over before
+    (`optimizer/simulator/traffic/stretches.py`). `after`: the request of the same session that must be
+    finished before (-1: none); `think` seconds after its end this one comes (nan: at its recorded time, or at
+    that end if that is later).
     A request of negative time ended then: it is not played, but its context lies at time 0 where its plan has
     it by then.
     """
@@ -211,6 +214,7 @@ class Replay(NamedTuple):
     first: Flags  # first request of its session
     node: Ints  # [R+1]
     node_id: Ints
+    node_count: Ints
     node_tokens: Floats  # [nodes]
 
 

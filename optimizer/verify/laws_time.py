@@ -30,43 +30,47 @@ def prefill_share(pool: Pool) -> Fraction:
     return Fraction(1) if pool.role is Role.PREFILL else Fraction(pool.prefill_share)
 
 
-def iteration_row(plan: Plan, pool: Pool, name: str, fixed: Fraction, weight: str) -> Row:
-    """N fixed + sum sequences weight decode <= N theta (1 - phi)."""
-    have = of(product(plan.instances(pool.id), fixed)).plus(plan.on_pool(pool.id, weight))
+def iteration_row(plan: Plan, pool: Pool, name: str, fixed: Fraction, what: str) -> Row:
+    """N (fixed + idle) + sum sequences (seconds + swing) decode <= N theta (1 - phi)."""
+    unused = Fraction(getattr(pool, f"{what}_idle"))
+    have = of(product(plan.instances(pool.id), fixed + unused))
+    have = have.plus(plan.on_pool(pool.id, f"{what}_seconds")).plus(plan.on_pool(pool.id, f"{what}_swing"))
     return at_most(f"{name}[{pool.id}]", have, decode_seconds(plan, pool))
 
 
 def decode_time(plan: Plan) -> Iterator[Row]:
     """Weights and running KV are read within an iteration.
 
-    N (weights_seconds + overhead) + sum sequences memory_seconds decode <= N theta (1 - phi)  [s]
+    N (weights_seconds + overhead + memory_idle) + sum sequences (memory_seconds + memory_swing) decode
+    <= N theta (1 - phi)  [s]
     """
     for pool in active_pools(plan):
         if pool.role is not Role.PREFILL:
             fixed = Fraction(pool.weights_seconds) + Fraction(pool.overhead)
-            yield iteration_row(plan, pool, "decode_time", fixed, "memory_seconds")
+            yield iteration_row(plan, pool, "decode_time", fixed, "memory")
 
 
 def decode_flops(plan: Plan) -> Iterator[Row]:
     """Running sequences are computed within an iteration.
 
-    N overhead + sum sequences flops_seconds decode <= N theta (1 - phi)  [s]
+    N (overhead + flops_idle) + sum sequences (flops_seconds + flops_swing) decode <= N theta (1 - phi)  [s]
     """
     for pool in active_pools(plan):
         if pool.role is not Role.PREFILL:
-            yield iteration_row(plan, pool, "decode_flops", Fraction(pool.overhead), "flops_seconds")
+            yield iteration_row(plan, pool, "decode_flops", Fraction(pool.overhead), "flops")
 
 
 def decode_exchange(plan: Plan) -> Iterator[Row]:
     """Expert-parallel bytes are exchanged within an iteration.
 
-    N overhead + sum sequences network_seconds decode <= N theta (1 - phi), where any is positive  [s]
+    N (overhead + network_idle) + sum sequences (network_seconds + network_swing) decode <= N theta (1 - phi),
+    where any network_seconds is positive  [s]
     """
     for pool in active_pools(plan):
         if pool.role is not Role.PREFILL and any(
             x.decode.network_seconds for x in plan.decoded_on_pool[pool.id]
         ):
-            yield iteration_row(plan, pool, "decode_exchange", Fraction(pool.overhead), "network_seconds")
+            yield iteration_row(plan, pool, "decode_exchange", Fraction(pool.overhead), "network")
 
 
 def prefill_time(plan: Plan) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from optimizer.instance.types import Store, Tier
 from optimizer.verify.accounts import of_machines
-from optimizer.verify.amounts import Amount, of, product, together, total
+from optimizer.verify.amounts import NOTHING, Amount, of, product, together, total
 from optimizer.verify.certificate import Row, at_most
 from optimizer.verify.plan import Plan
 from optimizer.verify.tables import FACILITY
@@ -52,12 +52,12 @@ def tier_write(plan: Plan) -> Iterator[Row]:
             yield at_most(f"tier_write[{store.id}]", plan.accounts[store.id].write, limit)
 
 
-def host_reads(plan: Plan) -> dict[tuple[str, str], Amount]:
-    """Sum path link by (option, SKU)."""
-    terms: dict[tuple[str, str], list[Fraction]] = defaultdict(list)
-    for routed in plan.decisions.routed:
-        terms[routed.path.option, routed.pool.sku].append(product(routed.rate, routed.path.link))
-    return {key: total(values) for key, values in terms.items()}
+def host_reads(plan: Plan) -> dict[str, Amount]:
+    """Sum path link by pool."""
+    return {
+        pool: total(product(routed.rate, routed.path.link) for routed in here)
+        for pool, here in plan.paths_on_pool.items()
+    }
 
 
 def host_writes(plan: Plan) -> dict[str, Amount]:
@@ -70,14 +70,15 @@ def host_writes(plan: Plan) -> dict[str, Amount]:
 
 
 def host_link_read(plan: Plan) -> Iterator[Row]:
-    """Loads pass the host links of the accelerators that prefill.
+    """Loads pass the host links of the pool that prefills them.
 
-    Sum path link (pools of a on s) <= utilisation sum link_read N (prefill, mixed pools of a on s)  [B/s]
+    Sum path link <= utilisation link_read N, for every prefill and mixed pool  [B/s]
     """
-    for (option, sku), have in host_reads(plan).items():
-        pools = [p for p in plan.prefilling(plan.tables.pools_on_sku[sku]) if p.option == option]
-        limit = total(product(plan.instances(pool.id), pool.link_read) for pool in pools)
-        yield at_most(f"host_link_read[{option},{sku}]", have, limit.times(plan.instance.link_utilisation))
+    reads = host_reads(plan)
+    for pool in plan.prefilling(plan.instance.pools):
+        limit = of(product(plan.instances(pool.id), pool.link_read))
+        have = reads.get(pool.id, NOTHING)
+        yield at_most(f"host_link_read[{pool.id}]", have, limit.times(plan.instance.link_utilisation))
 
 
 def host_link_write(plan: Plan) -> Iterator[Row]:
@@ -97,8 +98,8 @@ def host_link_sum(plan: Plan) -> Iterator[Row]:
     loads and writes of a <= utilisation sum link_both N (all pools of a)  [B/s]
     """
     traffic: dict[str, list[Amount]] = defaultdict(list)
-    for (option, _), amount in host_reads(plan).items():
-        traffic[option].append(amount)
+    for pool_id, amount in host_reads(plan).items():
+        traffic[plan.tables.pools[pool_id].option].append(amount)
     for option, amount in host_writes(plan).items():
         traffic[option].append(amount)
     for option, amounts in traffic.items():
@@ -127,19 +128,23 @@ def network_in(plan: Plan) -> Iterator[Row]:
 
 
 def network_out(plan: Plan) -> Iterator[Row]:
-    """KV handed over and contexts written to the facility's stores leave through the same NICs.
+    """KV handed over leaves through the NICs of the SKU that made it, contexts for the facility through any.
 
-    Sum path sent + writes to facility stores <= utilisation sum_s nic_s in_use[s]  [B/s]
+    Sum path sent on pools of s <= utilisation nic_s in_use[s];
+    sum path sent + writes to facility stores <= utilisation sum_s nic_s in_use[s]  [B/s]
     """
+    share = plan.instance.network_utilisation
+    nics = {sku.id: of(product(plan.sku_in_use(sku.id), sku.nic_bytes_s)) for sku in plan.instance.skus}
+    for sku, nic in nics.items():
+        routed_here = [routed for routed in plan.decisions.routed if routed.pool.sku == sku]
+        handed = total(product(routed.rate, routed.path.sent) for routed in routed_here)
+        yield at_most(f"network_out[{sku}]", handed, nic.times(share))
     sent = total(product(routed.rate, routed.path.sent) for routed in plan.decisions.routed)
     facility = [
         store.id for store in plan.instance.stores if store.scope == FACILITY and store.tier is not Tier.HBM
     ]
     written = together(plan.accounts[store].write for store in facility)
-    limit = total(product(plan.sku_in_use(sku.id), sku.nic_bytes_s) for sku in plan.instance.skus)
-    yield at_most(
-        f"network_out[{plan.t}]", sent.plus(written), limit.times(plan.instance.network_utilisation)
-    )
+    yield at_most(f"network_out[{plan.t}]", sent.plus(written), together(nics.values()).times(share))
 
 
 def nvme_endurance(plan: Plan) -> Iterator[Row]:

@@ -26,10 +26,10 @@ def lru_hits(ids, capacity):
 
 
 def test_a_stream_is_every_block_from_leaf_to_root():
-    node, node_id = np.array([0, 2, 3]), np.array([0, 2, 1])  # chains (0, 2) and (1): 2, 3 and 1 blocks
-    nowhere = np.zeros(2, np.int64)
-    asked = Asked(node, node_id, np.array([2, 3, 1]), nowhere, 1, 1.0)
-    assert cache_peer.stream(asked).tolist() == [5, 1, 0, 4, 3, 2]
+    node, node_id = np.array([0, 2, 3]), np.array([0, 2, 0])  # chains of nodes 0, 2 and of 0, 1
+    count, nowhere = np.array([1, 1, 2]), np.zeros(2, np.int64)
+    asked = Asked(node, node_id, count, np.array([2, 3, 1]), nowhere, 1, 1.0)
+    assert cache_peer.stream(asked).tolist() == [5, 1, 0, 4, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("capacity", [1, 7, 40])

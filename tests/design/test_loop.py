@@ -185,7 +185,7 @@ def test_what_json_has_no_word_for_is_null():
 
 # ---- with the real replay ---------------------------------------------------------------------------------
 
-MANY = ("classes.k2-agentic.peak_rate=x8",)
+MANY = ("classes.k2-agentic.peak_rate=x4",)
 
 
 def kinder(law: Law, resource: str):

@@ -59,6 +59,7 @@ def resources() -> list[tuple[Law, str]]:
         *((law, pool) for law in (Law.DECODE_TIME, Law.RUNNING_KV) for pool in decodes),
         *((Law.HBM_ROOM, store) for store in stores if store.startswith("hbm")),
         *((law, store) for law in (Law.TIER_CAPACITY, Law.TIER_READ, Law.TIER_WRITE) for store in below),
+        *((Law.HOST_LINK, pool) for pool in prefills),
         *((law, sku) for law in (Law.HOST_LINK, Law.NETWORK) for sku in skus),
     ]
 
@@ -79,7 +80,10 @@ def test_tightening_never_makes_a_plan_cheaper(drawn):
 
 @pytest.mark.parametrize("law", [Law.PREFILL_TIME, Law.DECODE_TIME, Law.RUNNING_KV, Law.TIER_CAPACITY])
 def test_what_binds_costs_more_when_it_counts_more(law):
-    much = Tightening({wanted: 10.0 for wanted in resources() if wanted[0] is law})
+    """Wherever it can be had: pools that were not bought would do instead."""
+    pools = {(p.option, p.sku, p.role): p.id for p in tiny().pools}
+    everywhere = {law: pools.values(), Law.TIER_CAPACITY: [r for blamed, r in resources() if blamed is law]}
+    much = Tightening({(law, resource): 10.0 for resource in everywhere[law]})
     assert least(tightened(tiny(), much)) > least(tiny()) * 1.001
 
 

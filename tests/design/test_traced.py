@@ -27,6 +27,7 @@ def replay(times: list[float], chains: list[list[int]], after: list[int]) -> Rep
         after=np.array(after, dtype=np.int64), think=np.array(times) + 3, first=np.array(after) == -1,
         node=np.concatenate(([0], np.cumsum(count))).astype(np.int64),
         node_id=np.array([n for chain in chains for n in chain], dtype=np.int64),
+        node_count=np.array([n % 2 + 1 for chain in chains for n in chain], dtype=np.int64),
         node_tokens=np.arange(nodes) + 1.0,
     )  # fmt: skip
 
@@ -44,7 +45,8 @@ def told(r: Replay, part: int = 0) -> list[tuple]:
     return sorted(
         (part, float(r.time[i]), float(r.input[i]), float(r.output[i]), float(r.think[i]), bool(r.first[i]),
          float(r.time[r.after[i]]) if r.after[i] >= 0 else -1.0,
-         tuple(r.node_tokens[r.node_id[r.node[i]:r.node[i + 1]]]))
+         tuple(r.node_tokens[r.node_id[r.node[i]:r.node[i + 1]]]),
+         tuple(r.node_count[r.node[i]:r.node[i + 1]]))
         for i in range(len(r.time))
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from optimizer import simulator
+from optimizer.design import planning
 from optimizer.design.comparisons import compare
 from optimizer.design.planning import plan
 from optimizer.design.rebuild import rebuilt
@@ -120,8 +121,19 @@ def test_other_questions_are_asked_at_the_same_coefficients(monkeypatch):
 
 
 def test_an_interrupt_leaves_the_replay_out(monkeypatch):
+    """One that comes when the search is over: an earlier one may leave no layout to replay."""
     monkeypatch.setattr(simulator, "simulate", None)
-    result = plan(asked("tiny"), CATALOG, OPTIONS, simulate=True, interrupt=lambda: True)
+    over: list[bool] = []
+    search = planning.search
+
+    def searched(*args, **options):
+        found = search(*args, **options)
+        over.append(True)
+        return found
+
+    monkeypatch.setattr(planning, "search", searched)
+    result = plan(asked("tiny"), CATALOG, OPTIONS, simulate=True, interrupt=lambda: bool(over))
+    assert result.layout is not None
     assert result.checks.replay is None
     assert result.checks.replay_ended == "interrupted"
 

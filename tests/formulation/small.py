@@ -160,7 +160,7 @@ FILL = Pool(
 )  # fmt: skip
 OUT = replace(
     FILL, id="a/decode", role=Role.DECODE, iteration=0.05, prefill_share=0.0, weights_seconds=0.004,
-    overhead=0.002, room=450 * GB, slope=2e-11,
+    overhead=0.002, room=450 * GB, slope=2e-11, memory_idle=0.001, flops_idle=0.0005, network_idle=0.00025,
 )  # fmt: skip
 BOTH = replace(
     OUT, id="a/mixed", role=Role.MIXED, gpus=3, gpus_charged=4.0, nodes=0.5, prefill_share=0.25,
@@ -175,7 +175,8 @@ def decode(pool: Pool, bucket: Bucket, size: float) -> Decode:
         bucket=bucket.id, pool=pool.id, rate=bucket.rate, sequences=10 * bucket.rate,
         memory_seconds=size / 1e13, flops_seconds=3e-5, network_seconds=0.0 if apart else 2e-5, hbm=size,
         square=1.1 * size**2, dram=0.2 * size, transfer=size if apart else 0.0,
-        exchange_bytes=0.0 if apart else 7 * MB * bucket.rate,
+        exchange_bytes=0.0 if apart else 7 * MB * bucket.rate, memory_swing=size / 1e14, flops_swing=4e-6,
+        network_swing=0.0 if apart else 3e-6,
     )  # fmt: skip
 
 

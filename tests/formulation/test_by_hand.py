@@ -165,20 +165,20 @@ BY_HAND: dict[str, Row] = {
     # 1 GB and 10 x 2 of 5 GB read at 10 TB/s
     "decode_time": (
         "decode_time[a/mixed]",
-        {"instances[a/mixed]": 4 + 2 - 50 * (1 - 0.25), "decode[10k,a/mixed]": 100 * 0.1,
-         "decode[50k,a/mixed]": 20 * 0.5},
+        {"instances[a/mixed]": 4 + 2 + 1 - 50 * (1 - 0.25), "decode[10k,a/mixed]": 100 * (0.1 + 0.01),
+         "decode[50k,a/mixed]": 20 * (0.5 + 0.05)},
         "<=", 0,
     ),
     "decode_flops": (
         "decode_flops[a/mixed]",
-        {"instances[a/mixed]": 2 - 50 * (1 - 0.25), "decode[10k,a/mixed]": 100 * 0.03,
-         "decode[50k,a/mixed]": 20 * 0.03},
+        {"instances[a/mixed]": 2 + 0.5 - 50 * (1 - 0.25), "decode[10k,a/mixed]": 100 * (0.03 + 0.004),
+         "decode[50k,a/mixed]": 20 * (0.03 + 0.004)},
         "<=", 0,
     ),
     "decode_exchange": (
         "decode_exchange[a/mixed]",
-        {"instances[a/mixed]": 2 - 50 * (1 - 0.25), "decode[10k,a/mixed]": 100 * 0.02,
-         "decode[50k,a/mixed]": 20 * 0.02},
+        {"instances[a/mixed]": 2 + 0.25 - 50 * (1 - 0.25), "decode[10k,a/mixed]": 100 * (0.02 + 0.003),
+         "decode[50k,a/mixed]": 20 * (0.02 + 0.003)},
         "<=", 0,
     ),
     "prefill_time": (
@@ -249,8 +249,9 @@ BY_HAND: dict[str, Row] = {
         "<=", 0,
     ),
     "host_link_read": (
-        "host_link_read[a,s]",
-        joined(LOADED, {"instances[a/prefill]": -0.8 * 400, "instances[a/mixed]": -0.8 * 150}),
+        "host_link_read[a/prefill]",
+        joined({**on_prefill(0.9, zipped=0.45, first=0), "path[10k|miss|-|a/prefill]": 0,
+                "instances[a/prefill]": -0.8 * 400}),
         "<=", 0,
     ),
     "host_link_write": (

@@ -96,7 +96,7 @@ def test_decode_takes_the_measured_time(ratio: float) -> None:
         if by == 1.0 or before[name].role is Role.MIXED:
             assert after[name].weights_seconds == pytest.approx(before[name].weights_seconds / by, rel=1e-12)
         assert after[name].overhead == pytest.approx(before[name].overhead / by, rel=1e-12)
-        still = {"weights_seconds": 0.0, "overhead": 0.0}
+        still = {"weights_seconds": 0.0, "overhead": 0.0, "memory_idle": 0.0, "flops_idle": 0.0}
         assert replace(after[name], **still) == replace(before[name], **still)
     assert [p for p in changed.paths if p.pool in both] == [p for p in base.paths if p.pool in both]
     decodes = {(d.bucket, d.pool): d for d in changed.decodes}
@@ -104,7 +104,8 @@ def test_decode_takes_the_measured_time(ratio: float) -> None:
         by, new = ratio if own(old) else 1.0, decodes[old.bucket, old.pool]
         assert new.memory_seconds == pytest.approx(old.memory_seconds / by, rel=1e-12)
         assert new.flops_seconds == pytest.approx(old.flops_seconds / by, rel=1e-12)
-        assert old == replace(new, memory_seconds=old.memory_seconds, flops_seconds=old.flops_seconds)
+        times = ("memory_seconds", "flops_seconds", "memory_swing", "flops_swing")
+        assert old == replace(new, **{name: getattr(old, name) for name in times})
 
 
 def decode_pools(instance: Instance) -> dict[tuple[str, Role, float], Pool]:

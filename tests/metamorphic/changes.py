@@ -161,6 +161,10 @@ LOOSER: dict[str, Change] = {
     "contexts are smaller": times("stored", "bytes", "square", "new", "first", "prefix", by=0.8),
     "running contexts are smaller": times("decodes", "hbm", "square", "dram", "transfer", by=0.8),
     "decoding is faster": times("decodes", "memory_seconds", "flops_seconds", "network_seconds", by=0.8),
+    "sequences come and go less": both(
+        times("decodes", "memory_swing", "flops_swing", "network_swing", by=0.5),
+        times("pools", "memory_idle", "flops_idle", "network_idle", by=0.5),
+    ),
     "prefill is faster": times("paths", "busy", "held", by=0.8),
     "loads are smaller": times("paths", "load", "link", "network", "sent", by=0.8),
     "first tokens come sooner": every("paths", attained=lambda p: min(1.0, p.attained * 1.05)),

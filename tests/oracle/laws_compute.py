@@ -51,15 +51,16 @@ def instances_fit_servers(book: Book) -> Iterator[Row]:
 def decode_time(book: Book) -> Iterator[Row]:
     """Weights and every running sequence are read within an iteration."""
     for p in book.decoding():
-        used = (p.weights_seconds + p.overhead) * column("instances", p.id)
-        used += book.sequences([p], lambda d: d.memory_seconds)
+        used = (p.weights_seconds + p.overhead + p.memory_idle) * column("instances", p.id)
+        used += book.sequences([p], lambda d: d.memory_seconds + d.memory_swing)
         yield at_most("decode_time", (p.id,), used, _iteration(p))
 
 
 def decode_flops(book: Book) -> Iterator[Row]:
     """The arithmetic of every running sequence fits an iteration."""
     for p in book.decoding():
-        used = p.overhead * column("instances", p.id) + book.sequences([p], lambda d: d.flops_seconds)
+        used = (p.overhead + p.flops_idle) * column("instances", p.id)
+        used += book.sequences([p], lambda d: d.flops_seconds + d.flops_swing)
         yield at_most("decode_flops", (p.id,), used, _iteration(p))
 
 
@@ -67,7 +68,8 @@ def decode_exchange(book: Book) -> Iterator[Row]:
     """Expert-parallel traffic fits an iteration."""
     for p in book.decoding():
         if any(d.network_seconds > 0.0 for d in book.decodes_on([p])):
-            used = p.overhead * column("instances", p.id) + book.sequences([p], lambda d: d.network_seconds)
+            used = (p.overhead + p.network_idle) * column("instances", p.id)
+            used += book.sequences([p], lambda d: d.network_seconds + d.network_swing)
             yield at_most("decode_exchange", (p.id,), used, _iteration(p))
 
 

@@ -67,13 +67,10 @@ def cxl_fabric(book: Book) -> Iterator[Row]:
 
 
 def host_link_read(book: Book) -> Iterator[Row]:
-    """Loads of an option fit the host links of its prefilling instances on a SKU."""
-    for option, sku in ((o, s) for o in book.instance.options for s in book.instance.skus):
-        pools = book.prefilling(lambda p, a=option, s=sku: p.option == a.id and p.sku == s.id)
-        if pools:
-            used = _link_reads(book, {p.id for p in pools})
-            links = book.instance.link_utilisation * book.over_instances(pools, lambda p: p.link_read)
-            yield at_most("host_link_read", (option.id, sku.id), used, links)
+    """The loads of a pool fit the host links of its own instances."""
+    for pool in book.prefilling(lambda p: True):
+        links = book.instance.link_utilisation * book.over_instances([pool], lambda p: p.link_read)
+        yield at_most("host_link_read", (pool.id,), _link_reads(book, {pool.id}), links)
 
 
 def host_link_write(book: Book) -> Iterator[Row]:
@@ -118,7 +115,12 @@ def network_in(book: Book) -> Iterator[Row]:
 
 
 def network_out(book: Book) -> Iterator[Row]:
-    """KV sent to decode pools and writes to facility stores fit all NICs."""
+    """KV sent to decode pools fits the NICs of the SKU that sends it; with the writes to facility stores, all
+    NICs together."""
+    for sku in book.instance.skus:
+        pools = {p.id for p in book.pools_where(lambda p, s=sku: p.sku == s.id)}
+        sent = total(i.sent * x for i, x in book.paths_where(lambda i, here=pools: i.pool in here))
+        yield at_most("network_out", (sku.id,), sent, _nics(book, [sku]))
     used = total(i.sent * x for i, x in book.paths_where(lambda i: True))
     used += total(book.store_writes(s) for s in book.instance.stores if s.tier in FACILITY_TIERS)
     yield at_most("network_out", (), used, _nics(book, book.instance.skus))

@@ -210,6 +210,7 @@ TARGETS: dict[str, Recipe] = {
     **_each((DRAM_POOL, NVME, STORAGE), "write"),
     "cxl_fabric": tight("cxl_fabric", tiers=(CXL,)),
     "host_link_read": tight("link_read", tiers=(NVME,)),
+    "host_link_read:lanes": tight("link_read", tiers=(DRAM,), style="lanes"),
     "host_link_write": tight("link_write", tiers=(NVME,)),
     "host_link_sum": tight("link_both", tiers=(DRAM,)),
     "network_in": choose(
@@ -220,6 +221,7 @@ TARGETS: dict[str, Recipe] = {
         tight(ranges={"nic_out": (1.6, 3.6)}, tiers=(STORAGE,), remote=0.3),
         tight("nic_out", tiers=(DRAM,), style="split", remote=0.3),
     ),
+    "network_out:skus": tight("nic_out", tiers=(DRAM,), style="lanes", skus=2, remote=0.3),
     "cxl_ports": tight("adapter_read", tiers=(CXL,), ranges={"cxl_ports": (1.0, 1.0)}),
     "cxl_connected": tight("cxl_fabric", tiers=(CXL,)),
     "cxl_slots": tight("cxl_slots", "adapter_read", tiers=(CXL,)),

@@ -13,6 +13,7 @@ from .random_places import Places, demand
 from .random_traffic import Traffic, hits
 
 THETA, RHO = 0.05, 0.7
+IDLE, SWING = 0.0005, 0.0625  # of an iteration: seconds that stay free, and a part of each sequence
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,10 @@ def decodes(dice: Dice, traffic: Traffic, pools: list[Pool]) -> list[Decode]:
         for p in mine:
             window = THETA * (0.5 if p.role is Role.MIXED else 1.0) - 0.008
             running = sum(live.values())
-            memory = window * dice.need("decode_time", 1.5, 5.0) / running
-            flops = (window + 0.006) * dice.need("decode_flops", 1.5, 5.0) / running
-            network = (window + 0.006) * dice.need("decode_exchange", 1.5, 5.0) / running * dice.plan.exchange
+            read, compute = (window - IDLE) / (1 + SWING), (window + 0.006 - IDLE) / (1 + SWING)
+            memory = read * dice.need("decode_time", 1.5, 5.0) / running
+            flops = compute * dice.need("decode_flops", 1.5, 5.0) / running
+            network = compute * dice.need("decode_exchange", 1.5, 5.0) / running * dice.plan.exchange
             for b in buckets:
                 size = traffic.size[o.id, b.id]
                 found.append(
@@ -98,6 +100,7 @@ def decodes(dice: Dice, traffic: Traffic, pools: list[Pool]) -> list[Decode]:
                         square=short((size * hbm) ** 2), dram=short(size * offloaded),
                         transfer=short(size * dice.plan.remote) if p.role is Role.DECODE else 0.0,
                         exchange_bytes=short(b.rate * size * 0.3) if dice.plan.exchange else 0.0,
+                        memory_swing=SWING * memory, flops_swing=SWING * flops, network_swing=SWING * network,
                     )
                 )
     return found
@@ -132,6 +135,9 @@ def finished(
                 longest_job=1.0,
                 weights_seconds=0.006 if decodes_here else 0.0,
                 overhead=0.002 if decodes_here else 0.0,
+                memory_idle=IDLE if decodes_here else 0.0,
+                flops_idle=IDLE if decodes_here else 0.0,
+                network_idle=IDLE if decodes_here else 0.0,
                 room=room,
                 host_bytes=host,
                 link_read=_sized_link(dice, reads, "link_read"),

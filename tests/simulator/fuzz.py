@@ -23,6 +23,7 @@ from optimizer.simulator.facility.arrays import flags, floats, ints, starts
 from optimizer.simulator.facility.plans import Life, oldest_ages
 from optimizer.simulator.simulation import longest
 from optimizer.simulator.traffic.demand import draw as workload_demand
+from optimizer.simulator.traffic.stretches import joined
 from optimizer.simulator.traffic.under_way import Busy, under_way
 from optimizer.simulator.types import Demand, Outage, Replay
 from tests.simulator.bought import drawn
@@ -250,7 +251,7 @@ def _recorded(dice: Random, buckets: int, horizon: float) -> Replay:
         after.append(last.get(session, -1))
         last[session] = i
     sums = [sum(tokens[n] for n in chain) for _, _, chain, _, _ in lines]
-    return Replay(
+    by_node = Replay(
         time=floats([time for time, *_ in lines]),
         bucket=ints([dice.randrange(buckets)] * len(lines)),
         input=floats([dice.uniform(0.5, 1) * total for total in sums]),
@@ -260,8 +261,10 @@ def _recorded(dice: Random, buckets: int, horizon: float) -> Replay:
         first=flags([a < 0 for a in after]),
         node=starts(len(chain) for _, _, chain, _, _ in lines),
         node_id=ints(list(itertools.chain.from_iterable(chain for _, _, chain, _, _ in lines))),
+        node_count=ints(np.ones(sum(len(chain) for _, _, chain, _, _ in lines))),
         node_tokens=floats(tokens),
     )
+    return joined(by_node)
 
 
 def main() -> None:

@@ -326,7 +326,7 @@ def requests(time: Floats, tokens: Floats, output: float = 1.0) -> Replay:
         time=floats(time), bucket=ints(np.zeros(count)), input=floats(tokens),
         output=floats(np.full(count, output)), after=ints(np.full(count, -1)),
         think=floats(np.full(count, np.nan)), first=flags(np.ones(count)), node=ints(np.zeros(count + 1)),
-        node_id=ints([]), node_tokens=floats([]),
+        node_id=ints([]), node_count=ints([]), node_tokens=floats([]),
     )  # fmt: skip
 
 

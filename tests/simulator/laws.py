@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from optimizer.simulator.engine.cache import EMPTY, find
+from optimizer.simulator.engine.copies import EMPTY, LEFT, ROWS, SLOTS, find
 from optimizer.simulator.engine.state import (
     ARRIVED,
     ENDED,
@@ -185,6 +185,12 @@ def nobody_waits_for_nothing(seen: Run) -> Iterator[str]:
 # ---- bytes ------------------------------------------------------------------------------------------------
 
 
+def held(seen: Run) -> np.ndarray:
+    """The copies of all domains."""
+    rows = seen.state.cache.copy[: seen.state.cache.counts[ROWS]]
+    return rows[rows["key"] >= 0]
+
+
 def copies(seen: Run, domain: int) -> list[int]:
     """A domain's copies, newest first."""
     held, found = seen.state.cache, []
@@ -206,11 +212,18 @@ def taken(seen: Run, domain: int) -> float:
     return total
 
 
+def bytes_of(seen: Run, c: int) -> float:
+    """What a copy holds: its last node, and those before it, whole."""
+    copy = seen.state.cache.copy[c]
+    nodes = seen.state.cache.tokens[copy["first"] : copy["first"] + copy["last"]]
+    return float(copy["size"] + copy["slope"] * nodes.sum())
+
+
 def bytes_are_conserved(seen: Run) -> Iterator[str]:
     """used = copies + what running requests take; no more than the capacity, except by those requests."""
     held = seen.state.cache
     for d, domain in enumerate(held.domain):
-        sizes = held.copy["size"][copies(seen, d)]
+        sizes = np.array([bytes_of(seen, c) for c in copies(seen, d)])
         idle, busy = math.fsum(sizes), taken(seen, d)
         scale = max(abs(domain["capacity"]), idle + busy, 1.0)
         if abs(domain["used"] - idle - busy) > 1e-6 * scale:
@@ -239,21 +252,22 @@ def copies_are_in_their_lists(seen: Run) -> Iterator[str]:
         for newer, older in zip([EMPTY, *mine], mine, strict=False):
             if held.copy[older]["newer"] != newer or held.copy[older]["key"] % domains != d:
                 yield f"copy {older} of domain {d} is out of place"
-    free = held.free[: held.free_count[0]].tolist()
-    if sorted(listed + free) != list(range(len(held.copy))):
-        yield f"{len(listed)} copies, {len(free)} free, of {len(held.copy)}"
+    count = len(held.copy) - held.counts[LEFT]
+    free = held.free[: held.counts[ROWS] - count].tolist()
+    if len(listed) != count or sorted(listed + free) != list(range(held.counts[ROWS])):
+        yield f"{len(listed)} copies, {count} counted, {len(free)} free, of {held.counts[ROWS]}"
     for c in listed:
         if find(held, held.copy[c]["key"]) != c:
             yield f"copy {c} is not found"
-    if (held.slot != EMPTY).sum() != len(listed):
+    if (held.slot[: held.counts[SLOTS]] > 0).sum() != len(listed) or held.slot[held.counts[SLOTS] :].any():
         yield "keys that nobody holds"
 
 
 def contexts_lie_where_they_may(seen: Run) -> Iterator[str]:
     """Exclusive: a context is in one place at a time, and nowhere while its request runs. Write-through: at
     most at its stage and at home."""
-    held, domains = seen.state.cache, len(seen.state.cache.domain)
-    keys = held.copy["key"][held.copy["key"] >= 0]
+    domains = len(seen.state.cache.domain)
+    keys = held(seen)["key"]
     drawn = keys[keys < len(seen.state.session) * domains]
     most = 1 if seen.facility.exclusive else 2
     count = Counter((drawn // domains).tolist())
@@ -269,11 +283,11 @@ def contexts_lie_where_they_may(seen: Run) -> Iterator[str]:
 
 def copies_go_in_time(seen: Run) -> Iterator[str]:
     """Where there is a time to live, none is past it; only those of running requests have none."""
-    held, domains, end = seen.state.cache, len(seen.state.cache.domain), seen.demand.horizon
+    domains, end = len(seen.state.cache.domain), seen.demand.horizon
     q = rows(seen)
     busy = set(q[q["state"] == IN_FLIGHT]["session"].tolist())
     lru = seen.facility.places.store_lru[seen.facility.places.domain_store]
-    for c in held.copy[held.copy["key"] >= 0]:
+    for c in held(seen):
         session, domain = int(c["key"] // domains), int(c["key"] % domains)
         if c["until"] < end:
             yield f"a copy was due to go at {c['until']:.6g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 from optimizer.design.rounds import Candidate, improve
 from optimizer.design.search import Clock
 from optimizer.design.verified import Verified, verified
-from optimizer.instance import Build, Instance, Layout, ServerRow
+from optimizer.instance import Build, Case, Instance, Layout, ServerRow
 from optimizer.instance.build import build
+from optimizer.instance.layout import PoolRow
 from optimizer.simulator import simulate
 from optimizer.simulator.types import Verdict
 from optimizer.solver import SolveOptions
@@ -91,17 +93,45 @@ def without_drives(plan: Planned, banks: int) -> Planned:
 
 def with_half_the_dram(plan: Planned) -> Planned:
     """Every server came with half of its DIMMs."""
+    return with_dram(plan, 1 / 2)
+
+
+def with_a_quarter_of_the_dram(plan: Planned) -> Planned:
+    """Every server came with a quarter of its DIMMs."""
+    return with_dram(plan, 1 / 4)
+
+
+def with_dram(plan: Planned, part: float) -> Planned:
+    """Every server came with a part of its DIMMs."""
     (row,) = plan.layout.servers
     old = next(b for b in plan.instance.builds if b.id == row.build)
-    return rebuilt(plan, row.count, dram_bytes=old.dram_bytes / 2, dram_usable=old.dram_usable / 2)
+    return rebuilt(plan, row.count, dram_bytes=old.dram_bytes * part, dram_usable=old.dram_usable * part)
 
 
 def with_fewer(plan: Planned, pool: str) -> Planned:
-    """One instance of a pool does not run."""
-    rows = tuple(
-        replace(row, instances=row.instances - 1) if row.pool == pool else row for row in plan.layout.pools
-    )
+    """One instance of a pool does not run, of those that it needs."""
+    pools = plan.layout.pools
+    rows = tuple(replace(r, instances=needed(plan, r) - 1) if r.pool == pool else r for r in pools)
     return replace(plan, layout=replace(plan.layout, pools=rows))
+
+
+def needed(plan: Planned, row: PoolRow) -> int:
+    """The instances that a pool must run: where accelerators are left over, a layout of the same cost may run
+    more of a prefill pool."""
+    load = next(p.design_load for p in plan.instance.pools if p.id == row.pool)
+    return math.ceil(row.prefill_busy / load) if row.prefill_busy else row.instances
+
+
+def with_slow_links(plan: Planned, pool: str) -> Planned:
+    """The host links of a pool carry nine tenths of what it loads."""
+    link = {(p.stream, p.case, p.location or ""): p.link for p in plan.instance.paths if p.pool == pool}
+    mine = [row for row in plan.layout.paths if row.pool == pool]
+    loads = sum(row.rate * link[row.stream, Case(row.case), row.location] for row in mine)
+    (count,) = [row.instances for row in plan.layout.pools if row.pool == pool]
+    pools = tuple(
+        replace(p, link_read=0.9 * loads / count) if p.id == pool else p for p in plan.instance.pools
+    )
+    return replace(plan, instance=replace(plan.instance, pools=pools))
 
 
 def under_option(plan: Planned, option: str, other: str, instance: Instance, workload: Workload) -> Planned:

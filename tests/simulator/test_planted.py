@@ -25,14 +25,21 @@ from tests.simulator.planting import (
     solved,
     sound,
     under_option,
+    with_a_quarter_of_the_dram,
     with_fewer,
     with_half_the_dram,
+    with_slow_links,
     without_drives,
 )
 
 DRAM, NVME = "dram@HGX-B300-8", "nvme@HGX-B300-8"
-BUSIER = "classes.agents.peak_rate=4.4 req/s", "classes.agents.reuse.gaps={exponential: {mean: 36 min}}"
-"""More of the same: here the search alone fills its decode pools to the last millisecond of an iteration."""
+BUSIER = (
+    "classes.agents.peak_rate=4.4 req/s",
+    "classes.agents.reuse.gaps={exponential: {mean: 36 min}}",
+    "occupancy_dispersion=0",
+)
+"""More of the same for a planner who says that nothing fluctuates: the search fills its decode pools to the
+last millisecond of an iteration."""
 
 
 def pool(plan: Planned, role: str) -> str:
@@ -77,11 +84,16 @@ def a_decode_instance_less(plan: Planned) -> Planned:
     return with_fewer(plan, pool(plan, "decode"))
 
 
+def slower_host_links(plan: Planned) -> Planned:
+    return with_slow_links(plan, pool(plan, "prefill"))
+
+
 FAULTS: list[tuple[Callable[[Planned], Planned], Law, str]] = [
     (two_banks_less, Law.TIER_CAPACITY, NVME),
     (with_half_the_dram, Law.TIER_CAPACITY, DRAM),
     (a_prefill_instance_less, Law.PREFILL_TIME, "prefill"),
     (a_decode_instance_less, Law.DECODE_TIME, "decode"),
+    (slower_host_links, Law.HOST_LINK, "prefill"),
 ]
 
 
@@ -97,7 +109,9 @@ def test_a_fault_is_rejected_with_the_resource_named(
     assert any(named in reason for reason in verdict.reasons)
 
 
-@pytest.mark.parametrize("plant", [with_half_the_dram, a_prefill_instance_less, a_decode_instance_less])
+@pytest.mark.parametrize(
+    "plant", [with_half_the_dram, a_prefill_instance_less, a_decode_instance_less, slower_host_links]
+)
 def test_nothing_else_is_blamed_for_one_fault(plant: Callable[[Planned], Planned]) -> None:
     """These break one promise each; a store that is far too small also makes prefill late, and says so."""
     assert len(plant(sound("planted")).replayed().failing) == 1
@@ -123,18 +137,23 @@ def test_a_pool_that_is_gone_is_named_and_nothing_else(role: str, law: Law) -> N
 
 
 @pytest.mark.parametrize(
-    ("plant", "law", "resource"),
-    [(one_bank_less, Law.ENDURANCE, NVME), (with_half_the_dram, Law.TIER_CAPACITY, DRAM)],
-    ids=["one bank of two less", "half the DRAM"],
+    ("plant", "law", "resource", "follows"),
+    [(one_bank_less, Law.ENDURANCE, NVME, set()),
+     (with_a_quarter_of_the_dram, Law.TIER_CAPACITY, DRAM, {Law.PREFILL_TIME})],
+    ids=["one bank of two less", "a quarter of the DRAM"],
 )
 def test_so_it_is_in_the_facility_of_small(
-    plant: Callable[[Planned], Planned], law: Law, resource: str
+    plant: Callable[[Planned], Planned], law: Law, resource: str, follows: set[Law]
 ) -> None:
-    """Its drives are a fifth full: one of two banks has room for all, and wears out before its time."""
+    """Its drives are a fifth full: one of two banks has room for all, and wears out before its time. Half the
+    DRAM loses what seldom comes back, a quarter more than that. What it loses is computed again, which makes
+    a lane late or not: layouts of one cost divide requests over lanes in many ways."""
     case = bought(*ON_TWO_B300)
     good = Planned(case.instance, case.layout, case.workload)
     assert good.replayed().passed
-    assert blamed(plant(good).replayed()) == {(law, resource)}
+    found = blamed(plant(good).replayed())
+    assert (law, resource) in found
+    assert {other for other, _ in found} - {law} <= follows
 
 
 def test_slack_can_be_taken_away() -> None:
@@ -164,7 +183,7 @@ def test_a_layout_that_passes_the_exact_check_and_fails_its_replay_is_repaired()
 def test_what_can_never_pass_is_returned_as_not_verified() -> None:
     """On four servers decoding fits to the last millisecond: there is no room for what the replay asks."""
     overrides = (
-        "classes.agents.peak_rate=2.15 req/s", BUSIER[1], "hardware.servers={HGX-B300-8: {max: 4}}"
+        "classes.agents.peak_rate=2.15 req/s", *BUSIER[1:], "hardware.servers={HGX-B300-8: {max: 4}}"
     )  # fmt: skip
     result = plan(load_workload(str(WORKLOADS / "planted.yaml"), overrides), CATALOG, OPTIONS, simulate=True)
     assert result.checks.exact is not None

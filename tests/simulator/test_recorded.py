@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from optimizer.errors import InputError
 from optimizer.simulator.traffic.replay import Played, nothing, recorded, scaled
 from optimizer.simulator.traffic.script import elementary, script
+from optimizer.simulator.traffic.stretches import apart
 from optimizer.traces import Chains, Trace, read_trace
 from tests.instance.shipped import built
 
@@ -76,7 +77,10 @@ def traces(draw):
 
 
 def chain(played, r):
-    return played.node_id[played.node[r] : played.node[r + 1]]
+    """Every node of a request."""
+    mine = slice(played.node[r], played.node[r + 1])
+    runs = zip(played.node_id[mine].tolist(), played.node_count[mine].tolist(), strict=True)
+    return np.array([n for first, count in runs for n in range(first, first + count)], np.int64)
 
 
 def shared_tokens(played, one, other):
@@ -122,7 +126,7 @@ def test_requests_share_what_they_shared_within_a_copy_and_only_common_blocks_be
     start, ids = trace.chains.flat()
     asked = [set(ids[start[r] : start[r + 1]]) for r in plan.row]
     common = {i for i in range(trace.chains.unique) if everyone_asks(trace, i)}
-    assert np.diff(played.node).tolist() == np.diff(lines.node)[plan.row].tolist()
+    assert np.diff(apart(played).node).tolist() == np.diff(lines.node)[plan.row].tolist()
     for one in range(min(len(plan.row), 12)):
         assert played.node_tokens[chain(played, one)].sum() == BLOCK * len(asked[one])
         for other in range(one):
@@ -236,7 +240,8 @@ def test_as_recorded_nothing_is_changed():
     assert np.array_equal(played.input, trace.input)
     assert np.array_equal(played.output, trace.output)
     start, _ = trace.chains.flat()
-    per_request = np.add.reduceat(played.node_tokens[played.node_id], played.node[:-1])
+    nodes = apart(played)
+    per_request = np.add.reduceat(nodes.node_tokens[nodes.node_id], nodes.node[:-1])
     assert np.array_equal(per_request, 512.0 * np.diff(start))
     assert played.node_tokens.sum() == 512.0 * trace.chains.unique
 

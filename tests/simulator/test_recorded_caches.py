@@ -12,6 +12,7 @@ import pytest
 from optimizer.instance import Tier
 from optimizer.simulator.engine.state import ARRIVED
 from optimizer.simulator.facility.plans import Life
+from optimizer.simulator.traffic import stretches
 from optimizer.simulator.traffic.replay import recorded
 from optimizer.traces import read_trace
 from tests.instance.shipped import built
@@ -36,9 +37,10 @@ def apart(name):
     return one_by_one, trace, json.loads((REFERENCE / f"{name}.json").read_text())
 
 
-def found(name, store, seed=0, lives=KEPT):
+def found(name, store, seed=0, lives=KEPT, by_node=False):
     """Tokens found by each request of a trace in one tier; a token is a byte."""
     lines, trace, _ = apart(name)
+    lines = stretches.apart(lines) if by_node else lines
     kept = Bucket(tokens=1e4, lives=lives, per_token=1.0)
     scene = Scene(pools=(QUICK,), stores=(store,), classes=(Cls(buckets=(kept,)),), servers=SERVERS)
     traffic = demand(len(trace) + 1.0, dice=np.random.default_rng(seed).random(9973))
@@ -68,14 +70,15 @@ def test_one_cache_finds_the_tokens_of_the_reference(name):
 
 
 def test_alarms_of_copies_that_are_gone_fill_no_table():
-    """A time to live that never comes, and a tier that turns over with every request: each touch leaves an
-    alarm behind, more than there is room for. What is found is what LRU finds."""
+    """A time to live that never comes, and a tier that turns over with every request: each touch of a node
+    leaves an alarm behind, more than there is room for. What is found is what LRU finds."""
     name = "weka_claude_code_60s_b512"
     lines, trace, truth = apart(name)
-    assert len(lines.node_id) > 3 * (4 * len(lines.time) + len(lines.node_tokens))
+    nodes = stretches.apart(lines)
+    assert len(nodes.node_id) > 3 * (4 * len(lines.time) + len(lines.node_tokens))
     for point in truth["mrc"][:8:7]:
         size = point["capacity_blocks"] * float(trace.block_tokens)
-        tokens = found(name, Store(sizes=(size,)), lives=(Life(1.0, 0, 1e9, ()),)).sum()
+        tokens = found(name, Store(sizes=(size,)), lives=(Life(1.0, 0, 1e9, ()),), by_node=True).sum()
         assert round(tokens / truth["input_tokens"], 8) == point["prefix_rev_token_hit_ratio"]
 
 

@@ -11,6 +11,7 @@ import pytest
 from optimizer.compiled import entry
 from optimizer.simulator.engine import cache
 from optimizer.simulator.engine.cache import EMPTY, Cache, drop, find, hold
+from optimizer.simulator.engine.copies import LACKED, LEFT, ROWS, SLOTS
 from optimizer.simulator.traffic.script import elementary
 from optimizer.simulator.types import Ints
 from optimizer.traces import read_trace
@@ -97,12 +98,27 @@ def test_a_full_table_of_copies_is_counted():
     """Two nodes, and room for one row: the replay refuses such a run."""
     held = cache.empty(np.array([12.0]), 1)
     play(held, np.arange(3), np.arange(2), np.array([5, 5]), np.zeros(1, np.int64))
-    assert held.free_count.tolist() == [0, 1]
+    assert held.counts[[LEFT, LACKED]].tolist() == [0, 1]
 
 
 def test_what_leaves_first_is_the_end_of_the_oldest_chain():
     """Ten blocks touched, then six others into a cache of twelve: four of the ten go, from their end."""
     held = cache.empty(np.array([12.0, 100.0]), 8, np.array([1, EMPTY]))
     play(held, np.arange(3), np.arange(2), np.array([10, 6]), np.zeros(2, np.int64))
-    inside = {(c["key"] // 2, c["key"] % 2): c["size"] for c in held.copy if c["key"] != EMPTY}
+    inside = {
+        (c["key"] // 2, c["key"] % 2): c["size"] for c in held.copy[: held.counts[ROWS]] if c["key"] != EMPTY
+    }
     assert inside == {(0, 0): 6.0, (0, 1): 4.0, (1, 0): 6.0}
+
+
+def test_the_table_of_copies_grows_with_what_is_held():
+    """Room for many, and a few at a time: rows are used again, and slots are some times what is held."""
+    held = cache.empty(np.array([np.inf]), 100_000)
+    for turn in range(20):
+        rows = [hold(held, 1000 * turn + n, 1.0, np.inf, 1.0, 0.0) for n in range(100)]
+        assert [find(held, 1000 * turn + n) for n in range(100)] == rows
+        for c in rows:
+            drop(held, c, 0.0)
+    assert held.counts[[LEFT, LACKED, ROWS]].tolist() == [100_000, 0, 100]
+    assert 200 <= held.counts[SLOTS] <= 400
+    assert not held.slot.any()

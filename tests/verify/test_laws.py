@@ -138,10 +138,12 @@ WAYS: list[tuple[str, Break]] = [
     ("tier_read[dram@h200]", items("stores", "dram@h200", utilisation=0.0009)),
     ("tier_read[nvme@h200]", items("builds", "h200/2T/4", nvme_read=0.5e9)),
     ("tier_write[nvme@h200]", items("builds", "h200/2T/4", nvme_write=0.4e9)),
-    ("host_link_read[kimi:fp8,h200]", items("pools", lambda p: p.id in (SHORT, LONG), link_read=3e9)),
+    (f"host_link_read[{SHORT}]", items("pools", SHORT, link_read=3e9)),
+    (f"host_link_read[{MIXED}]", items("pools", MIXED, link_read=1e7)),
     ("host_link_write[kimi:fp8]", items("pools", lambda p: p.model == "kimi", link_write=1.5e9)),
     ("host_link_sum[kimi:fp8]", items("pools", lambda p: p.model == "kimi", link_both=3e9)),
     ("network_in[h200]", items("skus", "h200", nic_bytes_s=4e9)),
+    ("network_out[h200]", items("paths", of_pool(SHORT), sent=1e11)),  # the other SKU's are idle
     ("network_out[now]", items("paths", of_pool(SHORT), sent=3e11)),
     ("nvme_endurance[nvme@b200]", items("builds", "b200/4T/4", nvme_endurance=1e16)),
     ("drives_replaced[h200/2T/4]", decided("replaced", "h200/2T/4", 561.0)),

@@ -128,6 +128,9 @@ def pool(option: str, tail: str) -> Pool:
         link_write=350 * GB,
         link_both=600 * GB,
         slope=0.0 if role is Role.PREFILL else 5e-11,
+        memory_idle=0.001,
+        flops_idle=0.0005,
+        network_idle=0.00025,
     )
 
 
@@ -147,6 +150,9 @@ def decode(way: Pool, context: Bucket) -> Decode:
         dram=0.2 * size if way.model == "deep" else 0.0,
         transfer=size if way.role is Role.DECODE else 0.0,
         exchange_bytes=context.rate * 2e6,
+        memory_swing=size / 2e14,
+        flops_swing=2e-6,
+        network_swing=1e-6 if way.model == "deep" else 0.0,
     )
 
 

@@ -1,115 +1,32 @@
 """Copies of contexts in domains: who holds what, in which order it leaves, and how full a domain is.
 
 A node is a run of blocks that is always asked for together: a private context, or a piece of a recorded
-chain.
+chain. A copy is of one node, or of the first nodes of a stretch (`stretch.py`): all are whole but the last,
+which is the first to give way.
 A domain keeps its copies in one list by the time of the last touch. A chain is touched from its leaf to its
 root, so that what leaves first is the end of a chain and what is left of it is a prefix.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from optimizer.compiled import compiled
-
-COPY = np.dtype(
-    [
-        ("key", np.int64),  # node * domains + domain; -1 on the free list
-        ("size", np.float64),  # bytes
-        ("until", np.float64),  # the time it is dropped if nobody asks for it
-        ("ratio", np.float64),  # bytes it would take in the domain below, per byte here
-        ("alarm", np.float64),  # when the event that may drop it comes; inf: there is none
-        ("newer", np.int32),  # neighbours in the list of its domain
-        ("older", np.int32),
-    ],
-    align=True,
+from optimizer.simulator.engine.copies import (
+    COPY,
+    DOMAIN,
+    EMPTY,
+    EPSILON,
+    LACKED,
+    LEFT,
+    Cache,
+    claim,
+    empty,
+    find,
+    give_back,
 )
-DOMAIN = np.dtype(
-    [
-        ("capacity", np.float64),  # bytes
-        ("used", np.float64),  # bytes of copies and reservations
-        ("area", np.float64),  # integral of used over time, byte-seconds
-        ("since", np.float64),  # up to which the integral is taken
-        ("peak", np.float64),  # most bytes since the last sample
-        ("evicted", np.float64),  # bytes that left before their time, for want of room
-        ("refused", np.float64),  # bytes that found no room at all
-        ("newest", np.int32),  # ends of the list
-        ("oldest", np.int32),
-        ("below", np.int32),  # where exclusive copies go when they must leave, -1: nowhere
-    ],
-    align=True,
-)
-EMPTY = -1
-EPSILON = 1e-9  # relative: what rounding may add to the bytes of a full domain
 
-
-class Cache(NamedTuple):
-    """All copies of all domains. `slot` is a hash table of copies by key (linear probing); `free` a stack of
-    unused copies, of which free_count[0] are left; free_count[1]: how often there was none."""
-
-    copy: NDArray[np.void]
-    domain: NDArray[np.void]
-    slot: NDArray[np.int32]
-    free: NDArray[np.int32]
-    free_count: NDArray[np.int64]
-
-
-def empty(capacity: NDArray[np.float64], copies: int, below: NDArray[np.int64] | None = None) -> Cache:
-    """An empty cache over domains of these capacities (bytes), for at most `copies` copies."""
-    copy = np.zeros(copies, COPY)
-    copy["key"] = EMPTY
-    domain = np.zeros(len(capacity), DOMAIN)
-    domain["capacity"] = capacity
-    domain["newest"] = domain["oldest"] = EMPTY
-    domain["below"] = EMPTY if below is None else below
-    slots = 1 << max(4, (2 * copies - 1).bit_length())
-    free = np.arange(copies - 1, -1, -1, dtype=np.int32)
-    return Cache(copy, domain, np.full(slots, EMPTY, np.int32), free, np.array([copies, 0], np.int64))
-
-
-@compiled
-def home_slot(key: int, slots: int) -> int:
-    """Where a key's probing begins: the bits of a Fibonacci hash (slots is a power of two)."""
-    mixed = (key * 0x9E3779B1) & 0xFFFFFFFFFFFF
-    return (mixed ^ (mixed >> 21)) & (slots - 1)
-
-
-@compiled
-def find(cache: Cache, key: int) -> int:
-    """The copy of a key, or -1."""
-    slots = len(cache.slot)
-    at = home_slot(key, slots)
-    while cache.slot[at] != EMPTY:
-        c = cache.slot[at]
-        if cache.copy[c]["key"] == key:
-            return int(c)
-        at = (at + 1) & (slots - 1)
-    return EMPTY
-
-
-@compiled
-def forget(cache: Cache, key: int) -> None:
-    """Take a key out of the hash table, closing the gap behind it (Knuth 6.4, algorithm R)."""
-    slots = len(cache.slot)
-    gap = home_slot(key, slots)
-    while cache.copy[cache.slot[gap]]["key"] != key:
-        gap = (gap + 1) & (slots - 1)
-    at = gap
-    while True:
-        cache.slot[gap] = EMPTY
-        while True:
-            at = (at + 1) & (slots - 1)
-            c = cache.slot[at]
-            if c == EMPTY:
-                return
-            wish = home_slot(cache.copy[c]["key"], slots)
-            if ((at - wish) & (slots - 1)) >= ((at - gap) & (slots - 1)):
-                break
-        cache.slot[gap] = cache.slot[at]
-        gap = at
+__all__ = ["COPY", "DOMAIN", "EMPTY", "EPSILON", "Cache", "drop", "empty", "find", "hold"]
 
 
 @compiled
@@ -160,21 +77,34 @@ def touch(cache: Cache, c: int, until: float) -> None:
 
 
 @compiled
+def recede(cache: Cache, c: int) -> None:
+    """A copy without its last node: the one before, whole, is its last one."""
+    copy = cache.copy[c]
+    copy["last"] -= 1
+    copy["size"] = copy["slope"] * cache.tokens[copy["first"] + copy["last"]]
+
+
+@compiled
 def drop(cache: Cache, c: int, now: float) -> None:
-    """A copy goes."""
-    key = cache.copy[c]["key"]
-    domain = key % len(cache.domain)
+    """A copy goes, from its end."""
+    domain = cache.copy[c]["key"] % len(cache.domain)
     account(cache, domain, -cache.copy[c]["size"], now)
-    unlink(cache, c, domain)
-    forget(cache, key)
-    cache.copy[c]["key"] = EMPTY
-    cache.free[cache.free_count[0]] = c
-    cache.free_count[0] += 1
+    while cache.copy[c]["last"] > 0:
+        recede(cache, c)
+        account(cache, domain, -cache.copy[c]["size"], now)
+    discard(cache, c)
+
+
+@compiled
+def discard(cache: Cache, c: int) -> None:
+    """Nothing is left of a copy: its row is free again."""
+    unlink(cache, c, cache.copy[c]["key"] % len(cache.domain))
+    give_back(cache, c)
 
 
 @compiled
 def shed(cache: Cache, domain: int, unit: float, now: float) -> None:
-    """Let the oldest copies of an overfull domain go until it is full: whole units (bytes of a block) of the
+    """Let the oldest nodes of an overfull domain go until it is full: whole units (bytes of a block) of the
     last one, or all of it where `unit` is 0. Exclusive copies go to the domain below, which sheds in turn."""
     while domain != EMPTY:
         d = cache.domain[domain]
@@ -182,18 +112,21 @@ def shed(cache: Cache, domain: int, unit: float, now: float) -> None:
         while d["used"] > d["capacity"] * (1 + EPSILON) and d["oldest"] != EMPTY:
             c = d["oldest"]
             key, size, until = cache.copy[c]["key"], cache.copy[c]["size"], cache.copy[c]["until"]
-            part, ratio = size, cache.copy[c]["ratio"]
+            part = size
             if unit > 0:
                 part = min(size, np.ceil((d["used"] - d["capacity"]) / unit * (1 - EPSILON)) * unit)
             if part < size:
                 cache.copy[c]["size"] = size - part
                 account(cache, domain, -part, now)
+            elif cache.copy[c]["last"] > 0:
+                account(cache, domain, -part, now)
+                recede(cache, c)
             else:
                 drop(cache, c, now)
             if below == EMPTY:
                 d["evicted"] += part
             else:
-                lay(cache, key - domain + below, part * ratio, until, now)
+                lay(cache, key - domain + below, part, until, now)
         domain = below
 
 
@@ -205,8 +138,8 @@ def lay(cache: Cache, key: int, more: float, until: float, now: float) -> int:
     c = find(cache, key)
     if c != EMPTY:
         unlink(cache, c, domain)
-    elif cache.free_count[0] == 0:
-        cache.free_count[1] += 1
+    elif cache.counts[LEFT] == 0:
+        cache.counts[LACKED] += 1
         return EMPTY
     else:
         c = claim(cache, key)
@@ -214,23 +147,6 @@ def lay(cache: Cache, key: int, more: float, until: float, now: float) -> int:
     cache.copy[c]["size"] += more
     cache.copy[c]["until"] = until
     account(cache, domain, more, now)
-    return c
-
-
-@compiled
-def claim(cache: Cache, key: int) -> int:
-    """An unused copy, entered in the hash table under a key, of no size yet."""
-    cache.free_count[0] -= 1
-    c = int(cache.free[cache.free_count[0]])
-    cache.copy[c]["key"] = key
-    cache.copy[c]["size"] = 0.0
-    cache.copy[c]["ratio"] = 1.0
-    cache.copy[c]["alarm"] = np.inf
-    slots = len(cache.slot)
-    at = home_slot(key, slots)
-    while cache.slot[at] != EMPTY:
-        at = (at + 1) & (slots - 1)
-    cache.slot[at] = c
     return c
 
 

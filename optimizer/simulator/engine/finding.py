@@ -18,6 +18,7 @@ from optimizer.simulator.engine.state import (
     Fixed,
     State,
 )
+from optimizer.simulator.engine.stretch import node_bytes
 
 STAGE, HOME = np.int64(1), np.int64(2)  # bits of REQUEST.had
 HBM = 0  # order of the fastest tier
@@ -127,9 +128,10 @@ def chain(fixed: Fixed, state: State, request: int, plan: int) -> int:
             continue
         held = 0.0
         for k in range(fixed.node[r], fixed.node[r + 1]):
-            there = node_tokens(fixed, state, q["bucket"], location, fixed.node_id[k], domain, domains)
+            c = find(state.cache, (len(state.session) + fixed.node_id[k]) * domains + domain)
+            there, whole = stretch_tokens(fixed, state, q["bucket"], location, c, fixed.node_count[k])
             held += there
-            if there < fixed.node_tokens[fixed.node_id[k]]:
+            if not whole:
                 break
         if held > most:
             most, served, q["found"] = held, domain, location
@@ -138,21 +140,23 @@ def chain(fixed: Fixed, state: State, request: int, plan: int) -> int:
 
 
 @inner
-def node_tokens(
-    fixed: Fixed, state: State, bucket: int, location: int, node: int, domain: int, domains: int
-) -> float:
-    """Tokens of a node that a domain holds: whole blocks from its front, or nothing where a snapshot is
-    needed and the node is not whole."""
-    c = find(state.cache, (len(state.session) + node) * domains + domain)
-    if c == EMPTY:
-        return 0.0
-    slope, tokens = fixed.stored[SLOPE, bucket, location], fixed.node_tokens[node]
-    share = state.cache.copy[c]["size"] / (tokens * slope) if slope > 0 else 1.0
-    if share >= WHOLE:
-        return float(tokens)
-    if snapshot(fixed, state, bucket, location) > 0 or fixed.rules[BLOCK] <= 0:
-        return 0.0
-    return float(np.floor(share * tokens / fixed.rules[BLOCK] + 1e-9) * fixed.rules[BLOCK])
+def stretch_tokens(
+    fixed: Fixed, state: State, bucket: int, location: int, c: int, count: int
+) -> tuple[float, bool]:
+    """Tokens that a copy holds of the first `count` nodes of its stretch, and whether that is all of them:
+    whole nodes, then whole blocks from the front of one, or nothing where a snapshot is needed."""
+    there, slope = 0.0, fixed.stored[SLOPE, bucket, location]
+    for i in range(count):
+        if c == EMPTY or i > state.cache.copy[c]["last"]:
+            return there, False
+        tokens = state.cache.tokens[state.cache.copy[c]["first"] + i]
+        share = node_bytes(state.cache, c, i) / (tokens * slope) if slope > 0 else 1.0
+        if share < WHOLE:
+            if snapshot(fixed, state, bucket, location) > 0 or fixed.rules[BLOCK] <= 0:
+                return there, False
+            return there + np.floor(share * tokens / fixed.rules[BLOCK] + 1e-9) * fixed.rules[BLOCK], False
+        there += tokens
+    return there, True
 
 
 @inner

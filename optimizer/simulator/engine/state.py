@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.simulator.engine import cache, heap
+from optimizer.simulator.traffic.stretches import threads
 from optimizer.simulator.types import Demand, Facility, Floats, Ints, Outage, Replay
 
 f8, i8, i4, b1 = np.float64, np.int64, np.int32, np.bool_
@@ -118,7 +119,7 @@ class Fixed(NamedTuple):
     recorded: Rows
     node: Ints
     node_id: Ints
-    node_tokens: Floats
+    node_count: Ints
     rules: Floats  # see the indices below
 
 
@@ -204,7 +205,7 @@ def fixed(
         plans.cum, plans.home, plans.home_until, plans.stage, plans.stage_location, plans.stage_until,
         demand.gap_seconds, demand.gap_kept, demand.scale_factor, demand.dice,
         demand.first_time, demand.first_bucket,
-        recorded, replay.node, replay.node_id, replay.node_tokens, rules,
+        recorded, replay.node, replay.node_id, replay.node_count, rules,
     )
 
 
@@ -244,16 +245,28 @@ def state(facility: Facility, demand: Demand, replay: Replay, busy: int, most_re
     played = int((replay.after == NONE).sum())  # recorded sessions: the first rows
     sessions = played + drawn
     below = np.full(len(p.domain_store), NONE, i8)
-    copies = 3 * drawn + 4 * len(replay.node_tokens) + 16
+    copies = 3 * drawn + _copies(replay, len(p.domain_store)) + 16
     counts = np.zeros(6, i8)
     counts[SESSIONS] = played
     events = 4 * sessions + copies + 4 * most_requests + len(instance) * 4 + 64
     return State(
-        cache.empty(p.domain_bytes, copies, below), heap.empty(events), pool, instance,
+        cache.empty(p.domain_bytes, copies, below, replay.node_tokens), heap.empty(events), pool, instance,
         np.zeros(int(m.instance_rank[-1])), server, device, bucket, np.zeros(sessions, SESSION),
         np.zeros(most_requests, REQUEST), np.zeros(int(rooms.sum()), SEQUENCE),
         np.zeros((len(c.new), 2 + len(p.location_store))), counts, np.zeros(2),
     )
+
+
+PLACES = 4
+"""Copies of a context at most: at its stage and at its home, and where a plan had it when it was shorter."""
+
+
+def _copies(replay: Replay, domains: int) -> int:
+    """The most copies of recorded stretches: each in places of every session that asks for it."""
+    thread = np.repeat(threads(replay.after), np.diff(replay.node))
+    pairs = np.unique(replay.node_id * len(replay.time) + thread)
+    _, sessions = np.unique(pairs // max(1, len(replay.time)), return_counts=True)
+    return int(np.maximum(PLACES, np.minimum(PLACES * sessions, domains)).sum())
 
 
 def _sequences(facility: Facility) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optimizer.compiled import inner
-from optimizer.simulator.engine.cache import EMPTY, drop, find, hold
+from optimizer.simulator.engine.cache import EMPTY, drop, hold
 from optimizer.simulator.engine.finding import HBM, HOME, STAGE, place, snapshot
 from optimizer.simulator.engine.heap import push
 from optimizer.simulator.engine.state import (
@@ -22,6 +22,7 @@ from optimizer.simulator.engine.state import (
     Fixed,
     State,
 )
+from optimizer.simulator.engine.stretch import hold_stretch
 
 
 @inner
@@ -85,13 +86,16 @@ def hold_chain(
     domains, bucket = len(state.cache.domain), fixed.recorded[r]["bucket"]
     slope, extra = fixed.stored[SLOPE, bucket, location], snapshot(fixed, state, bucket, location)
     written = 0.0
+    until = kept_until(fixed, location, seconds, now)
     for k in range(fixed.node[r + 1] - 1, fixed.node[r] - 1, -1):
         n = fixed.node_id[k]
         key = (len(state.session) + n) * domains + domain
-        size = slope * fixed.node_tokens[n] + (extra if k == fixed.node[r + 1] - 1 else 0.0)
-        c = find(state.cache, key)
-        written += max(0.0, size - (0.0 if c == EMPTY else state.cache.copy[c]["size"]))
-        remember(fixed, state, key, size, location, seconds, slope * fixed.rules[BLOCK], now)
+        c, missing = hold_stretch(
+            state.cache, key, n, fixed.node_count[k], slope, extra, until, slope * fixed.rules[BLOCK], now
+        )
+        written += missing
+        extra = 0.0  # a snapshot is of the whole chain, at its end
+        see_to(state, c, key, until)
     return written
 
 
@@ -100,8 +104,19 @@ def remember(
     fixed: Fixed, state: State, key: int, size: float, location: int, seconds: float, unit: float, now: float
 ) -> None:
     """Hold a node, and see to it that it goes in time; never from an LRU tier, where room alone decides."""
-    until = np.inf if fixed.location[location]["lru"] else now + seconds
-    c = hold(state.cache, key, size, until, unit, now)
+    until = kept_until(fixed, location, seconds, now)
+    see_to(state, hold(state.cache, key, size, until, unit, now), key, until)
+
+
+@inner
+def kept_until(fixed: Fixed, location: int, seconds: float, now: float) -> float:
+    """The time until which a tier keeps what is touched now."""
+    return float(np.inf if fixed.location[location]["lru"] else now + seconds)
+
+
+@inner
+def see_to(state: State, c: int, key: int, until: float) -> None:
+    """That a copy (-1: none) goes in time."""
     if c != EMPTY and until < state.cache.copy[c]["alarm"]:
         state.cache.copy[c]["alarm"] = until
         push(state.heap, until, EXPIRE, c, key)

@@ -21,6 +21,7 @@ import numpy as np
 
 from optimizer.instance import Instance
 from optimizer.simulator.traffic.script import Script, script
+from optimizer.simulator.traffic.stretches import stretches
 from optimizer.simulator.types import Floats, Ints, Replay
 from optimizer.traces import Trace
 
@@ -44,8 +45,9 @@ def nothing() -> Replay:
     """No recorded request."""
     ints, floats = np.empty(0, np.int64), np.empty(0)
     return Replay(
-        floats, ints, floats, floats, ints, floats, np.empty(0, np.bool_), np.zeros(1, np.int64), ints, floats
-    )
+        floats, ints, floats, floats, ints, floats, np.empty(0, np.bool_), np.zeros(1, np.int64), ints,
+        ints, floats,
+    )  # fmt: skip
 
 
 def recorded(
@@ -77,7 +79,7 @@ def recorded(
     else:
         raise ValueError(f"{rate:g} requests per second for {window:g} s are no traffic")
     row = played.row
-    node, node_id, node_tokens = _nodes(lines, played)
+    node, node_id, node_count, node_tokens = _nodes(lines, played)
     stored = (trace.input + trace.output)[row].astype(np.float64)
     after = _after(lines, played)
     chained = closed & (after != NONE) & (played.time[after] >= 0)
@@ -91,6 +93,7 @@ def recorded(
         first=lines.first[row],
         node=node,
         node_id=node_id,
+        node_count=node_count,
         node_tokens=node_tokens,
     )
 
@@ -152,18 +155,24 @@ def _after(lines: Script, played: Played) -> Ints:
     return np.where(found, order[at], NONE)
 
 
-def _nodes(lines: Script, played: Played) -> tuple[Ints, Ints, Floats]:
-    """(node, node_id, node_tokens) of all requests: common nodes first, then those that a copy's lap uses."""
-    count = np.diff(lines.node)[played.row]
+def _nodes(lines: Script, played: Played) -> tuple[Ints, Ints, Ints, Floats]:
+    """(node, node_id, node_count, node_tokens) of all requests: common stretches first, then those that a
+    copy's lap uses, each as far as anyone asks for it."""
+    cut = stretches(lines.node, lines.node_id, lines.before, lines.common)
+    pieces, common = len(cut.first) - 1, lines.common[cut.order[cut.first[:-1]]]
+    count = np.diff(cut.node)[played.row]
     node = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-    ids = lines.node_id[np.repeat(lines.node[:-1][played.row] - node[:-1], count) + np.arange(node[-1])]
+    entry = np.repeat(cut.node[:-1][played.row] - node[:-1], count) + np.arange(node[-1])
     laps = int(played.lap.max(initial=0)) + 1
     realm = np.repeat(played.copy * laps + played.lap, count)
-    number = np.where(lines.common[ids], ids, ids + len(lines.common) * realm)
-    used = np.zeros(len(lines.common) * (int(realm.max(initial=0)) + 1), np.bool_)
-    used[number] = True
-    dense = np.cumsum(used) - 1
-    return node, dense[number], lines.node_tokens[np.flatnonzero(used) % len(lines.common)]
+    piece = cut.stretch[entry]
+    number = np.where(common[piece], piece, piece + pieces * realm)
+    asked = np.zeros(pieces * (int(realm.max(initial=0)) + 1), np.int64)
+    np.maximum.at(asked, number, cut.asked[entry])
+    ends = np.cumsum(asked)
+    begins = np.tile(cut.first[:-1], len(asked) // pieces)
+    nodes = np.repeat(begins - (ends - asked), asked) + np.arange(ends[-1])
+    return node, (ends - asked)[number], cut.asked[entry], lines.node_tokens[cut.order[nodes]]
 
 
 def _buckets(instance: Instance, cls: str, stored: Floats) -> Ints:

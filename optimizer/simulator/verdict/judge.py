@@ -13,6 +13,7 @@ from optimizer.instance import Instance, Layout
 from optimizer.physics.queueing import wait_exponent
 from optimizer.simulator.engine.state import ENDED, INSIDE, MISS, NONE, REFUSED
 from optimizer.simulator.types import ClassReplay, Failing, Floats, Law, ResourceReplay, Verdict
+from optimizer.simulator.verdict.loaded import longest, way
 from optimizer.simulator.verdict.meant import never_taken, nobody
 from optimizer.simulator.verdict.observed import Observed, first_tokens, found_names, per_token, rejected
 from optimizer.simulator.verdict.predicted import ClassPrediction, Prediction
@@ -142,8 +143,7 @@ def late_for(seen: Observed, late: NDArray[Any]) -> tuple[Law, str]:
         store = seen.facility.places.location_store[_commonest(lost["due"])]
         return _capacity(seen.names.stores[store]), seen.names.stores[store]
     if len(loading) > len(late) / 2:
-        store = seen.facility.places.location_store[_commonest(loading["found"])]
-        return Law.TIER_READ, seen.names.stores[store]
+        return longest(way(seen, _commonest(loading["prefill_pool"]), _commonest(loading["found"])))
     if (most == 2).sum() > len(late) / 2:
         machines = seen.facility.machines
         server = machines.instance_server[machines.pool_instance[_commonest(late["prefill_pool"])]]
