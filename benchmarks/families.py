@@ -47,7 +47,7 @@ KINDS = (
 """Classes of six-models that stand for a kind of traffic; a model takes those whose contexts it can hold."""
 LARGEST = (15, 60)
 """Models and classes of L."""
-LONGEST_RATE = 2.0
+RATE_SPREAD = 2.0
 """A drawn class has between a half and twice the rate of its kind: no two classes are alike."""
 LADDERS: dict[str, tuple[int, ...]] = {"classes": (4, 8, 16, 32, 60), "models": (1, 2, 4, 8, 15)}
 """Growth: classes at `HELD["models"]` models, models at `HELD["classes"]` classes."""
@@ -105,7 +105,7 @@ def drawn(models: int, classes: int, factor: float, seed: int = SEED) -> Loaded:
         fits = [kind for kind in KINDS if _longest(stated[kind]) <= cards[model].max_context.value]
         random.Random(f"{seed} {model}").shuffle(fits)
         kind = fits[turn % len(fits)]
-        share = LONGEST_RATE ** random.Random(f"{seed} {model} {turn}").uniform(-1.0, 1.0)
+        share = RATE_SPREAD ** random.Random(f"{seed} {model} {turn}").uniform(-1.0, 1.0)
         rate = parse(stated[kind]["peak_rate"], "1/s") * share
         written[f"{model}-{turn + 1}-{kind.partition('-')[2]}"] = {
             **stated[kind], "model": model, "peak_rate": f"{rate:.6g} req/s", "quality_floor": "1 pt",
