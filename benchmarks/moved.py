@@ -28,7 +28,7 @@ PACES = {
 
 
 class Move(Enum):
-    """What became of a ratio. UNKNOWN: reached neither now nor then, at other limits."""
+    """What became of a ratio. UNKNOWN: reached once, and the other time given up before that."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -63,7 +63,7 @@ def move(before: Ratio | None, after: Ratio | None) -> Move:
         return Move.NEW if before is None else Move.GONE
     then, now = float(figure(before)), float(figure(after))
     if isinstance(before, dict) and isinstance(after, dict):
-        return Move.SAME if 1 / NOISE <= now / then <= NOISE else Move.UNKNOWN
+        return Move.SAME  # reached neither then nor now, whatever the limits
     if isinstance(after, dict):
         return Move.WORSE if now > then * NOISE else Move.UNKNOWN
     if isinstance(before, dict):

@@ -211,7 +211,7 @@ def test_an_exponent_is_the_slope_in_logarithms():
         (10.0, {"above": 9.0}, Move.UNKNOWN),
         ({"above": 20.0}, 10.0, Move.BETTER),
         ({"above": 20.0}, 30.0, Move.UNKNOWN),
-        ({"above": 20.0}, {"above": 21.0}, Move.SAME),
+        ({"above": 20.0}, {"above": 60.0}, Move.SAME),
         (None, 1.0, Move.NEW),
         (1.0, None, Move.GONE),
     ],
