@@ -1,8 +1,8 @@
-# What to type: make layout, make test, make test-slow, make bench.
+# What to type: make layout, make test, make test-slow, make bench (minutes), make bench-full (hours).
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: layout test test-slow bench clean
+.PHONY: layout test test-slow bench bench-full clean
 .DEFAULT_GOAL := test
 
 # The stamp is older than pyproject.toml exactly when the environment must be made or renewed.
@@ -23,8 +23,13 @@ test: .venv/stamp
 test-slow: .venv/stamp
 	$(BIN)/pytest -m slow
 
-bench: .venv/stamp
-	$(BIN)/python -m benchmarks.simulator --docs
+# At the end stands what moved since benchmarks/baseline.json.
+bench bench-full: LINES = out/bench/$@.jsonl
+bench bench-full: .venv/stamp
+	rm -f $(LINES)
+	$(BIN)/python -m benchmarks.simulator --docs --lines $(LINES)
+	$(BIN)/python -m benchmarks.solving --docs --lines $(LINES) $(if $(filter %-full,$@),--full)
+	$(BIN)/python -m benchmarks.moved $(LINES)
 
 clean:
 	rm -rf .venv out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -44,18 +44,23 @@ def solved(name: str) -> Case:
     return Case(name, best.model.instance, best.layout, workload)
 
 
-def alone(module: str, case: Case, *words: str, **environment: str) -> dict[str, Any]:
-    """What `python -m benchmarks.<module>` says of a case that it is `given`, in a process of its own."""
+def alone(
+    module: str, case: object, *words: str, seconds: float | None = None, **environment: str
+) -> dict[str, Any]:
+    """What `python -m benchmarks.<module>` says of a case that it is `given`, in a process of its own.
+
+    Raises subprocess.TimeoutExpired after `seconds`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "case"
         file.write_bytes(pickle.dumps(case))
         done = subprocess.run(
             [sys.executable, "-m", f"benchmarks.{module}", str(file), *words],
-            cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True,
+            cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True, timeout=seconds,
         )  # fmt: skip
     return json.loads(done.stdout)
 
 
-def given() -> tuple[Case, list[str]]:
+def given() -> tuple[Any, list[str]]:
     """The case and the words that `alone` called this process with."""
     return pickle.loads(Path(sys.argv[1]).read_bytes()), sys.argv[2:]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import resource
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
 from benchmarks.cache_path import live
 from benchmarks.cases import Case, alone, given
 from benchmarks.full_path import FEW, NEVER, Traffic, drawn
+from benchmarks.resident import growth
 from benchmarks.tables import Figure, Section
 from optimizer.catalog import load_catalog
 from optimizer.simulator.engine.copies import ROWS, SLOTS
@@ -27,7 +23,6 @@ from optimizer.simulator.traffic.script import script
 from optimizer.simulator.traffic.under_way import under_way
 from optimizer.traces import read_trace
 
-T = TypeVar("T")
 TRACE = "weka_claude_code_60s_b512"
 LIVE = 3_000
 HOUR = 3600.0
@@ -129,25 +124,6 @@ def idle_bytes(traffic: Traffic) -> float:
     """Bytes of what is drawn of the sessions that are idle at the beginning."""
     demand = traffic.demand
     return sum(a.nbytes for a in (demand.idle_bucket, demand.idle_age, demand.idle_return, demand.idle_kept))
-
-
-def growth(run: Callable[[], T]) -> tuple[float, T]:
-    """Bytes that the process takes at its peak while something runs, beyond what it takes before."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak from now on
-        before = _status("VmRSS")
-        result = run()
-        return _status("VmHWM") - before, result
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        result = run()
-        return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - highest) * unit, result
-
-
-def _status(field: str) -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def main() -> None:

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import argparse
 import platform
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import cache_path, full_path, memory
+from benchmarks import cache_path, cache_peer, full_path, memory
 from benchmarks.cases import ROOT, solved
-from benchmarks.tables import Section
+from benchmarks.tables import Section, said, spliced
 
 PAGE = ROOT / "docs" / "performance.md"
 WORKLOADS = ("tiny", "agent-trace", "small", "two-directions")
-BEGIN, END = "<!-- python -m benchmarks.simulator --docs -->", "<!-- end -->"
+BEGIN = "<!-- python -m benchmarks.simulator --docs -->"
 
 
 def sections(quick: bool) -> Iterator[Section]:
     """Every benchmark in turn; `quick`: the smallest of each, to see that it runs."""
     yield cache_path.measure(quick)
+    yield cache_peer.measure(quick)
     cases = [solved(name) for name in (WORKLOADS[:1] if quick else WORKLOADS)]
     yield full_path.measure(cases, quick)
     if not quick:
@@ -33,9 +33,7 @@ def sections(quick: bool) -> Iterator[Section]:
 
 def write(tables: str, page: Path = PAGE) -> None:
     """Put the tables in the place of those of the page."""
-    text = page.read_text(encoding="utf-8")
-    place = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-    page.write_text(place.sub(lambda _: f"{BEGIN}\n\n{tables}\n\n{END}", text), encoding="utf-8")
+    spliced(tables, page, BEGIN)
 
 
 def main() -> None:
@@ -43,10 +41,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.simulator")
     parser.add_argument("--quick", action="store_true", help="the smallest of each, to see that it runs")
     parser.add_argument("--docs", action="store_true", help=f"write the tables to {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--lines", type=Path, help="also append the lines of JSON to this file")
     asked = parser.parse_args()
     found = []
     for section in sections(asked.quick):
-        print("\n".join(section.lines()), flush=True)
+        said(section.lines(), asked.lines)
         found.append(section.table())
     machine = f"On one core of {platform.machine()}, Python {platform.python_version()}."
     tables = "\n\n".join([machine, *found])

@@ -120,12 +120,17 @@ class _Watched:
         options = replace(options, gap=self.options.gap if gap is None else gap,
                           time_limit=min(options.time_limit, seconds))
         return solve(self.lp, options, start=start, fixed=fixed, known_bound=known_bound,
-                     interrupt=self.interrupt, progress=None if fixed and gap else self._heard(known_bound))
+                     interrupt=self.interrupt,
+                     progress=None if fixed and gap else self._heard(known_bound, restricted=bool(fixed)))
 
-    def _heard(self, known: float) -> Callable[[float, float, float, float], None]:
+    def _heard(
+        self, known: float, *, restricted: bool = False
+    ) -> Callable[[float, float, float, float], None]:
+        """Tells the progress; of a restriction, whose own bound says nothing of the whole, what is known."""
+
         def heard(_: float, incumbent: float, bound: float, gap: float) -> None:
             if self.progress:
-                best = max(bound, known)
+                best = known if restricted else max(bound, known)
                 seen = (incumbent, best, relative_gap(incumbent, best))
                 told = (value if math.isfinite(value) else None for value in seen)
                 self.progress(self.stage, self.clock.elapsed, *told)

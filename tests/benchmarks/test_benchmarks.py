@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from benchmarks.cache_path import CAPACITIES, TRACES, as_recorded, compiled_hits, copied, naive_hits
-from benchmarks.simulator import BEGIN, END, PAGE, write
-from benchmarks.tables import Section
+from benchmarks.simulator import BEGIN, PAGE, write
+from benchmarks.tables import END, Section
 from optimizer.traces import read_trace
 from optimizer.traces.curve import default_capacities
 from optimizer.traces.stack import positions
@@ -26,10 +26,11 @@ def test_the_command_prints_a_line_of_json_a_run_and_its_tables():
     )  # fmt: skip
     lines, _, tables = done.stdout.partition("\n\n")
     runs = [json.loads(line) for line in lines.splitlines()]
-    assert [run["benchmark"] for run in runs] == ["Cache path", "Cache path", "Full path", "Memory"]
+    kinds = ["Cache path", "Cache path", "Cache beside libCacheSim", "Full path", "Memory"]
+    assert [run["benchmark"] for run in runs] == kinds
     assert all(run["requests/s"] > run["naive requests/s"] for run in runs[:2])
-    assert runs[2]["loop requests/s"] > runs[2]["plain requests/s"]
-    assert tables.count("\n### ") == 3
+    assert runs[3]["loop requests/s"] > runs[3]["plain requests/s"]
+    assert tables.count("\n### ") == 4
     assert "| tiny " in tables
 
 

@@ -75,3 +75,13 @@ def test_machines_belong_to_nobody_and_the_rest_to_one_model():
     both_models = {"deepseek-v4-flash", "kimi-k2"}
     for family in ("instances", "option", "path", "decode", "kept", "accelerators_of_model"):
         assert families[family] == both_models, family
+
+
+def test_progress_of_a_restriction_shows_the_bound_of_the_whole(monkeypatch):
+    lp = compile(write(tiny()).pyomo).lp
+    told = []
+    work = search._Watched(lp, [], EXACT, Clock.start(60.0), "test", lambda *said: told.append(said[3]), None)
+    monkeypatch.setattr(search, "solve", lambda *_, progress, **__: progress(0.0, 10.0, 9.0, 0.1))
+    work.solve(known_bound=5.0)
+    work.solve(known_bound=5.0, fixed={0: 1.0})
+    assert told == [9.0, 5.0]
