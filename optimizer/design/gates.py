@@ -4,11 +4,11 @@ A bucket that is decoded by a pool, however little of it, needs one instance the
 
     decode[w,p] <= instances[p]        sum of the paths of a stream on p <= its rate x instances[p]
 
-With no instance `decode_time` and `prefill_time` leave nothing to decode or prefill; with one or more the left
-side is at most a whole bucket (`serve_all_decode`) or stream (`route_returns`, `route_first`). So the rows cut
-off fractions only: 0.07 of an instance may not serve all of a small bucket. (Disaggregated linking rows of
-facility location: Balinski 1965; Cornuejols, Nemhauser and Wolsey 1990.) Where one instance is not enough for
-the whole bucket or stream, the capacity rows say more, and the gate is left out.
+With no instance `decode_time` and `prefill_time` leave nothing to decode or prefill; with one or more the
+left side is at most a whole bucket (`serve_all_decode`) or stream (`route_returns`, `route_first`). So the
+rows cut off fractions only: 0.07 of an instance may not serve all of a small bucket. (Disaggregated linking
+rows of facility location: Balinski 1965; Cornuejols, Nemhauser and Wolsey 1990.) Where one instance is not
+enough for the whole bucket or stream, the capacity rows say more, and the gate is left out.
 """
 
 from __future__ import annotations
