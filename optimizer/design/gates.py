@@ -15,21 +15,24 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from scipy import sparse
 
 from optimizer.formulation.model import Model
+from optimizer.growing import growing
 from optimizer.instance import Decode, Pool, Role
 from optimizer.solver import Compiled, LinearProgram
 
 Gate = tuple[str, list[tuple[int, float]]]
 
 
+@growing
 def gated(model: Model, compiled: Compiled) -> LinearProgram:
     """The program with its gates, below the rows it has."""
-    found = [*_decode_gates(model, compiled), *_path_gates(model, compiled)]
+    column = {id(variable): k for k, variable in enumerate(compiled.variables)}
+    found = [*_decode_gates(model, column), *_path_gates(model, column)]
     entries = [(row, column, value) for row, (_, terms) in enumerate(found) for column, value in terms]
     if not entries:
         return compiled.lp
@@ -39,13 +42,13 @@ def gated(model: Model, compiled: Compiled) -> LinearProgram:
     return compiled.lp.with_rows(matrix, nothing - np.inf, nothing, [name for name, _ in found])
 
 
-def _decode_gates(model: Model, compiled: Compiled) -> Iterator[Gate]:
-    """decode[w,p] - instances[p] <= 0."""
+def _decode_gates(model: Model, column: Mapping[int, int]) -> Iterator[Gate]:
+    """decode[w,p] - instances[p] <= 0. `column`: id of a variable -> its column."""
     for d in model.instance.decodes:
         pool = model.tables.pools[d.pool]
         if 0 < _instances_decoding(d, pool) < 1:
-            decode = compiled.column_of[model.pyomo.decode[d.bucket, d.pool]]
-            instances = compiled.column_of[model.pyomo.instances[pool.id, model.t]]
+            decode = column[id(model.pyomo.decode[d.bucket, d.pool])]
+            instances = column[id(model.pyomo.instances[pool.id, model.t])]
             yield f"decode_gate[{d.bucket},{pool.id}]", [(decode, 1.0), (instances, -1.0)]
 
 
@@ -56,8 +59,8 @@ def _instances_decoding(d: Decode, pool: Pool) -> float:
     return d.sequences * (d.memory_seconds + d.memory_swing) / budget if budget > 0 else math.inf
 
 
-def _path_gates(model: Model, compiled: Compiled) -> Iterator[Gate]:
-    """sum path/rate - instances[p] <= 0."""
+def _path_gates(model: Model, column: Mapping[int, int]) -> Iterator[Gate]:
+    """sum path/rate - instances[p] <= 0. `column`: id of a variable -> its column."""
     rates = {b.id: b.returns for b in model.instance.buckets}
     rates |= {c.id: c.first_rate for c in model.instance.classes}
     streams: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -69,6 +72,6 @@ def _path_gates(model: Model, compiled: Compiled) -> Iterator[Gate]:
         quickest = min(model.instance.paths[i].busy for i in paths)
         share = pool.design_load * (1.0 if pool.role is Role.PREFILL else pool.prefill_share)
         if 0 < rate * quickest < share:
-            terms = [(compiled.column_of[model.pyomo.path[i]], 1 / rate) for i in paths]
-            instances = compiled.column_of[model.pyomo.instances[name, model.t]]
+            terms = [(column[id(model.pyomo.path[i])], 1 / rate) for i in paths]
+            instances = column[id(model.pyomo.instances[name, model.t])]
             yield f"path_gate[{stream},{name}]", [*terms, (instances, -1.0)]

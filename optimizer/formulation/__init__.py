@@ -22,6 +22,7 @@ from optimizer.formulation import (
 from optimizer.formulation.law import Law
 from optimizer.formulation.model import Model
 from optimizer.formulation.readback import read_back
+from optimizer.growing import growing
 from optimizer.instance import Instance
 
 LAWS: tuple[Law, ...] = (
@@ -39,6 +40,7 @@ LAWS: tuple[Law, ...] = (
 __all__ = ["LAWS", "Law", "Model", "formulate", "read_back", "write"]
 
 
+@growing
 def write(instance: Instance) -> Model:
     """Write every law over the admissible columns of an instance."""
     model = Model(instance)

@@ -37,6 +37,10 @@ class Contexts:
         name = "share" if self.exclusive else "kept"
         self.variable = pyo.Var(ages, bounds=(0, 1))
         model.add_component(name, self.variable)
+        self.columns = [
+            [self.variable[i, j] for j in range(1, self.slots(h) + 1)]
+            for i, h in enumerate(instance.holdings)
+        ]
 
     def slots(self, h: Holding) -> int:
         """Age slots of a holding's bucket."""
@@ -67,8 +71,8 @@ class Contexts:
         return self.weighted(h, [1.0 if i == j else 0.0 for i in range(1, self.slots(h) + 1)])
 
     def _columns(self, h: Holding, weights: Iterable[float]) -> list[tuple[float, Any]]:
-        number = self.number[h.id]
-        return [(w, self.variable[number, j]) for j, w in enumerate(weights, 1) if w]
+        columns = self.columns[self.number[h.id]]
+        return [(w, column) for w, column in zip(weights, columns, strict=True) if w]
 
     def value(self, h: Holding, j: int) -> float:
         """share[h,j] in the present solution."""

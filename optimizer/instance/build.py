@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from optimizer.catalog import Catalog
+from optimizer.growing import growing
 from optimizer.instance import checks, needs, small_tiers
 from optimizer.instance.assumptions import assumptions
 from optimizer.instance.deployment import Deployment
@@ -33,6 +34,7 @@ from optimizer.physics.queueing import mean_wait_bound
 from optimizer.workload import Workload
 
 
+@growing
 def build(workload: Workload, catalog: Catalog) -> Instance:
     """Assemble the problem. Raises InputError for names the catalogue lacks and for demands no allowed
     hardware can meet (with names and numbers)."""

@@ -23,6 +23,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
 
 from optimizer.errors import InputError, Problem
+from optimizer.growing import growing
 
 Floats = NDArray[np.float64]
 
@@ -166,6 +167,7 @@ class Compiled:
         return dict(zip(self.lp.col_names, values, strict=True))
 
 
+@growing
 def compile(model: pyo.ConcreteModel) -> Compiled:
     """Compile a linear Pyomo model with one minimised objective; fixed variables become constants.
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "optimizer"
 
 FLOORS = (
-    {"errors", "compiled"},
+    {"errors", "compiled", "growing"},
     {"units", "files"},
     {"traces"},
     {"catalog", "workload"},
