@@ -104,7 +104,7 @@ def improve(
         no_time = clock.left < ANOTHER * (clock.elapsed - began)
         if settled or idle or no_time or len(done) >= rounds or outcome.status in UNFINISHED:
             return best, done, failed
-        before, ready = ready, _ready(instance, options, clock, interrupt)
+        before, ready = ready, _ready(instance, options, clock, interrupt, ready.relaxed)
         if ready.relaxed.objective > before.relaxed.objective * (1 - WORTH_A_ROUND):
             return best, done, failed
 
@@ -133,12 +133,18 @@ class Ready:
 
 
 def _ready(
-    instance: Instance, options: SolveOptions, clock: Clock, interrupt: Interrupt | None
+    instance: Instance,
+    options: SolveOptions,
+    clock: Clock,
+    interrupt: Interrupt | None,
+    near: Outcome | None = None,
 ) -> Ready:
+    """`near`: the relaxation at other touching points, from whose basis this one is a few steps."""
     model = write(instance)
     compiled = compile(model.pyomo)
     lp = gated(model, compiled)
-    return Ready(model, compiled, lp, relaxation(lp, clock.within(options), interrupt=interrupt))
+    found = relaxation(lp, clock.within(options), near=near, interrupt=interrupt)
+    return Ready(model, compiled, lp, found)
 
 
 def _from_relaxation(
@@ -149,7 +155,7 @@ def _from_relaxation(
     if ready.relaxed.x is None:
         return ready
     ready.compiled.read_back(ready.relaxed.x)
-    return _ready(margins.touching(ready.model)[0], options, clock, interrupt)
+    return _ready(margins.touching(ready.model)[0], options, clock, interrupt, ready.relaxed)
 
 
 def _less_work(model: Model, compiled: Compiled) -> NDArray[np.float64]:

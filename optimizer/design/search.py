@@ -167,7 +167,7 @@ def _from_parts(
     within = work.clock.within(work.options, PART_OF_THE_TIME)
     parts = bound_by_parts(Blocks.of(work.lp, work.apart), prices, within, interrupt=work.interrupt)
     known = max(known, parts.bound)
-    begun = _best(first and _proven(work, first, known), _held(work, parts.x, known))
+    begun = _held(work, parts.x, known) if first is None else _proven(work, first, known)
     work.say(math.inf if begun is None else begun.objective, known)
     if _enough(work, begun):
         return begun, known

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from highspy import HighsModelStatus
+from highspy import HighsBasis, HighsModelStatus
 from numpy.typing import NDArray
 
 from optimizer.errors import SolverFailure
@@ -33,6 +33,8 @@ LARGE_WAYS = (SMALL_WAYS[2], *(way for way in SMALL_WAYS if way != SMALL_WAYS[2]
 
 EDGE = 1e-7
 """By how much rows give way, relative to their scale, where no way can tell feasible from infeasible."""
+LEAST_PATIENCE = 1.0
+"""Seconds that simplex from a known basis may take at least."""
 TIGHTEST = 1e-10
 """The least feasibility tolerance HiGHS accepts."""
 USUAL = 1e-7
@@ -41,8 +43,17 @@ CONTRADICTION = 1e-6
 """The least sum of what rows must give way, relative to their scales, that is none of rounding."""
 
 
-def relaxation(lp: LinearProgram, options: SolveOptions, *, interrupt: Interrupt | None = None) -> Outcome:
+def relaxation(
+    lp: LinearProgram,
+    options: SolveOptions,
+    *,
+    near: Outcome | None = None,
+    interrupt: Interrupt | None = None,
+) -> Outcome:
     """The LP without integrality, with prices: simplex when small, interior point and crossover when large.
+
+    From the basis of a `near` one, an LP of the same rows and columns, simplex takes a tenth of the
+    time or less; where it takes longer than that one took, it is left for the usual ways.
 
     An undecided end is tried in other ways, then by how much rows would have to give way (a program that
     always has an answer), at last with rows eased by a hair: a program that stands on the edge of feasibility
@@ -50,6 +61,8 @@ def relaxation(lp: LinearProgram, options: SolveOptions, *, interrupt: Interrupt
     """
     lp = relaxed(lp)
     notes: list[str] = []
+    if near is not None and (outcome := _from_basis(lp, options, near, interrupt)) is not None:
+        return outcome
     ways = LARGE_WAYS if lp.is_large else SMALL_WAYS
     for loose in (0.0, EDGE):
         if loose and (contradiction := _contradiction(lp, options, ways, interrupt)) is not None:
@@ -65,6 +78,22 @@ def relaxation(lp: LinearProgram, options: SolveOptions, *, interrupt: Interrupt
                 continue
             return replace(outcome, notes=(*notes, f"solved by {described}") if notes else ())
     raise SolverFailure("the relaxation was not solved: " + "; ".join(notes))
+
+
+def _from_basis(
+    lp: LinearProgram, options: SolveOptions, near: Outcome, interrupt: Interrupt | None
+) -> Outcome | None:
+    """The optimum from the basis of another LP; None where that is no shorter way."""
+    basis = near.basis
+    if basis is None or (len(basis.row_status), len(basis.col_status)) != lp.A.shape:
+        return None
+    patience = min(options.time_limit, max(LEAST_PATIENCE, near.seconds))
+    try:
+        way: Settings = {"solver": "simplex", "presolve": "off"}
+        outcome = _solve(lp, replace(options, time_limit=patience), way, interrupt, basis)
+    except SolverFailure:
+        return None
+    return outcome if outcome.x is not None or outcome.status is Status.INTERRUPTED else None
 
 
 def _contradiction(
@@ -158,10 +187,17 @@ def relaxed(lp: LinearProgram) -> LinearProgram:
 
 
 def _solve(
-    lp: LinearProgram, options: SolveOptions, settings: Settings, interrupt: Interrupt | None
+    lp: LinearProgram,
+    options: SolveOptions,
+    settings: Settings,
+    interrupt: Interrupt | None,
+    basis: HighsBasis | None = None,
 ) -> Outcome:
-    """One LP run. SolverFailure when HiGHS gives neither an answer nor a proof."""
-    ended = engine.run(engine.load(lp, options, settings), options, interrupt=interrupt)
+    """One LP run, from a basis if there is one. SolverFailure when HiGHS gives no answer and no proof."""
+    highs = engine.load(lp, options, settings)
+    if basis is not None:
+        engine.demand(highs.setBasis(basis), "take the basis")
+    ended = engine.run(highs, options, interrupt=interrupt)
     if ended.by_keyboard:
         raise KeyboardInterrupt  # half an LP is no answer
     if ended.model in engine.LIMITS | engine.STOPPED:
@@ -190,6 +226,7 @@ def _solve(
         row_activity=lp.A @ x,
         violation=lp.violation(x),
         duals=duals,
+        basis=found if (found := ended.highs.getBasis()).valid else None,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from highspy import HighsBasis
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -42,7 +43,8 @@ class Duals:
 class Outcome:
     """The answer of one solve. x is None exactly when there is no solution; then objective is +inf.
 
-    violation is the worst breach of a row, bound or integrality by x, relative to the row's scale.
+    violation is the worst breach of a row, bound or integrality by x, relative to the row's scale. basis is
+    where an LP's simplex ended, to begin a like one from.
     notes say in words what had to be done beyond the plain solve.
     """
 
@@ -56,6 +58,7 @@ class Outcome:
     row_activity: Floats | None
     violation: float = 0.0
     duals: Duals | None = None
+    basis: HighsBasis | None = None
     notes: tuple[str, ...] = ()
 
     @property

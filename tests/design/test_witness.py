@@ -17,6 +17,7 @@ from tests.design.replays import Says, broken, verdict
 from tests.design.test_stress import both
 
 SERVER = "HGX-B300-8"
+SLOW, FAST = 0.7, 1.3  # the speeds that the other questions ask about
 SHORT = broken(Law.DECODE_TIME, SERVER, 1.0, 1.5)
 
 
@@ -110,14 +111,16 @@ def test_other_questions_are_asked_at_the_same_coefficients(monkeypatch):
     known_nearby = compare.nearby
     monkeypatch.setattr(compare, "nearby", nearby)
     planned(verdict(SHORT), both(0.97, 0.98), compare=True)
-    cards = {(d.bucket, d.pool): d.network_seconds + d.flops_seconds
-             for d in build(asked("tiny").workload, CATALOG).decodes}
-    alike = [
-        (d.flops_seconds + d.network_seconds) / cards[d.bucket, d.pool]
-        for instance in searched[:2] for d in instance.decodes if (d.bucket, d.pool) in cards
-    ]
     assert searched
-    assert 1.25 in [round(ratio, 9) for ratio in alike]
+    for instance in searched:  # whose speeds may be other ones by the question, in all pools alike
+        cards = build(asked("tiny").workload, CATALOG)
+        known = {(d.bucket, d.pool): d.flops_seconds for d in cards.decodes}
+        ratios = {
+            round(d.flops_seconds / known[d.bucket, d.pool], 6) for d in instance.decodes
+            if (d.bucket, d.pool) in known
+        }
+        assert ratios <= {1.25, round(1.25 / SLOW, 6), round(1.25 / FAST, 6)}
+        assert ratios
 
 
 def test_an_interrupt_leaves_the_replay_out(monkeypatch):

@@ -81,10 +81,12 @@ def nearby(
     """Rounds as those of the answer, from its touching points, until they settle or time is up."""
     instance = margins.first_guess(instance).with_slopes(answer.stores, answer.pools)
     best: Candidate | None = None
+    relaxed: Outcome | None = None
     left = ROUNDS
     while True:
         began, left = clock.elapsed, left - 1
-        ready = _ready(instance, options, clock, interrupt)
+        ready = _ready(instance, options, clock, interrupt, relaxed)
+        relaxed = ready.relaxed
         if ready.relaxed.x is None:
             return Found(best, best.outcome if best else ready.relaxed)
         in_time = replace(clock, limit=max(0.0, clock.limit - JUDGING * ready.seconds))
@@ -115,13 +117,19 @@ def _cheaper(this: Candidate, that: Candidate, by: float = 0.0) -> bool:
     return this.layout.objective_usd < that.layout.objective_usd * (1 - by)
 
 
-def _ready(instance: Instance, options: SolveOptions, clock: Clock, interrupt: Interrupt | None) -> _Ready:
+def _ready(
+    instance: Instance,
+    options: SolveOptions,
+    clock: Clock,
+    interrupt: Interrupt | None,
+    near: Outcome | None,
+) -> _Ready:
     began = clock.elapsed
     model = write(instance)
     compiled = compile(model.pyomo)
     patient = replace(options, time_limit=max(LEAST, clock.left))
     lp = gated(model, compiled)
-    relaxed = relaxation(lp, patient, interrupt=interrupt)
+    relaxed = relaxation(lp, patient, near=near, interrupt=interrupt)
     return _Ready(model, compiled, lp, relaxed, clock.elapsed - began)
 
 
