@@ -82,11 +82,11 @@ def cell(family: str, size: str) -> Cell:
     return Cell(family, size, drawn(*LARGEST, factor))
 
 
-def shipped(name: str, factor: float) -> Loaded:
-    """A shipped workload with its rates, and what limits its facility, times a factor."""
+def shipped(name: str, factor: float, *changes: str) -> Loaded:
+    """A shipped workload with its rates, and what limits its facility, times a factor, and then changed."""
     asked = load_workload(name)
     data = asked.document.data
-    return loaded(asked.document, [*_rates(data, factor), *_limits(data, factor)])
+    return loaded(asked.document, [*_rates(data, factor), *_limits(data, factor), *changes])
 
 
 def drawn(models: int, classes: int, factor: float, seed: int = SEED) -> Loaded:

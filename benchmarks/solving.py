@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import building, gaps, growth, moved, starting, whole
+from benchmarks import again, building, gaps, growth, moved, starting, whole
 from benchmarks.bench import FULL, TINY, USUAL, Bench, Line, Scope
 from benchmarks.cases import ROOT
 from benchmarks.simulator import PAGE
@@ -26,6 +26,7 @@ QUESTIONS: dict[str, Question] = {
     "whole": whole.measure,
     "gaps": gaps.measure,
     "building": building.measure,
+    "again": again.measure,
     "growth": growth.measure,
     "starting": starting.measure,
 }

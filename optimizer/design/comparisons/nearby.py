@@ -29,12 +29,13 @@ JUDGING = 0.3  # what judging a layout takes of the seconds that writing and rel
 
 @dataclass(frozen=True)
 class Known:
-    """What an answer knows that helps its neighbours: its instances, and the touching points of the places it
-    fills (those of empty places are worth nothing)."""
+    """What an answer knows that helps its neighbours: its instances, the touching points of the places it
+    fills (those of empty places are worth nothing), and its relaxation, to begin theirs from."""
 
     instances: dict[str, int]
     stores: dict[str, float]
     pools: dict[str, float]
+    relaxed: Outcome | None = None
 
 
 def known(best: Candidate) -> Known:
@@ -46,6 +47,7 @@ def known(best: Candidate) -> Known:
         instances={row.pool: row.instances for row in layout.pools},
         stores={s.id: s.slope for s in instance.stores if s.id in filled},
         pools={p.id: p.slope for p in instance.pools if p.id in running},
+        relaxed=best.relaxed,
     )
 
 
@@ -75,14 +77,15 @@ def nearby(
     clock: Clock,
     stage: str,
     *,
+    rounds: int = ROUNDS,
     progress: Progress | None = None,
     interrupt: Interrupt | None = None,
 ) -> Found:
-    """Rounds as those of the answer, from its touching points, until they settle or time is up."""
+    """Rounds as those of the answer, from its touching points, until they settle or time is up; at most
+    `rounds` of them."""
     instance = margins.first_guess(instance).with_slopes(answer.stores, answer.pools)
     best: Candidate | None = None
-    relaxed: Outcome | None = None
-    left = ROUNDS
+    relaxed, left = answer.relaxed, rounds
     while True:
         began, left = clock.elapsed, left - 1
         ready = _ready(instance, options, clock, interrupt, relaxed)
