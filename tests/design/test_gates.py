@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks.plain import written
 from optimizer.catalog import load_catalog
-from optimizer.design import margins
+from optimizer.design import margins, search
 from optimizer.design.gates import gated
+from optimizer.design.search import Clock
 from optimizer.formulation import write
+from optimizer.formulation.owners import owners
 from optimizer.instance import Instance
 from optimizer.instance.build import build
 from optimizer.solver import LinearProgram, SolveOptions, compile, relaxation, solve
@@ -42,6 +45,31 @@ def test_the_optimum_is_the_same(seed: int) -> None:
         assert relaxation(tight, EXACT).objective >= relaxation(plain, EXACT).objective * (1 - 1e-9)
         rounded = np.where(plain.integrality, np.round(without.x), without.x)
         assert (gates_of(plain, tight) @ rounded).max(initial=0.0) <= 1e-6
+
+
+@pytest.mark.slow
+def test_five_hundred_random_problems_have_one_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain formulation handed to HiGHS whole; gated, opened by parts and searched as a large one is."""
+    monkeypatch.setattr(LinearProgram, "is_large", property(lambda lp: True))
+    solved = 0
+    for seed in range(500):
+        instance = random_instance(seed)
+        plain = written.compiled(instance).lp
+        whole = solve(plain, EXACT)
+        model = write(instance)
+        compiled = compile(model.pyomo)
+        tight = gated(model, compiled)
+        found = search.search(
+            tight, EXACT, Clock.start(60.0), "test",
+            owners=owners(model, compiled.variables), relaxed=relaxation(tight, EXACT),
+        )  # fmt: skip
+        assert found.has_solution == whole.has_solution, seed
+        if whole.has_solution:
+            solved += 1
+            assert found.objective == pytest.approx(whole.objective, rel=1e-6), seed
+            assert found.bound <= whole.objective * (1 + 1e-6), seed
+            assert found.bound >= whole.objective * (1 - 1e-5), seed
+    assert solved > 250
 
 
 def tiny(*changes: str) -> Instance:
