@@ -18,6 +18,7 @@ from benchmarks.plain.bare import Solved
 from benchmarks.problems import Task
 from benchmarks.resident import peak
 from benchmarks.trajectory import Trajectory
+from optimizer.design.gates import gated
 from optimizer.design.search import Clock, search
 from optimizer.formulation import Model, write
 from optimizer.formulation.owners import owners
@@ -42,10 +43,11 @@ def searched(model: Model, arrays: Compiled, options: SolveOptions, before: floa
     def heard(_: str, seconds: float, incumbent: float | None, bound: float | None, __: float | None) -> None:
         seen.add(seconds, incumbent, bound)
 
-    relaxed = relaxation(arrays.lp, clock.within(options))
+    lp = gated(model, arrays)
+    relaxed = relaxation(lp, clock.within(options))
     seen.add(clock.elapsed, None, relaxed.bound)
     outcome = search(
-        arrays.lp, options, clock, "search",
+        lp, options, clock, "search",
         owners=owners(model, arrays.variables), relaxed=relaxed, progress=heard,
     )  # fmt: skip
     seen.add(clock.elapsed, outcome.objective, outcome.bound)
