@@ -22,7 +22,13 @@ from .system import system
 
 Box = tuple[np.ndarray, np.ndarray]
 INTEGRAL = 1e-6
-OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+EXACTLY = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+WAYS = (
+    {"method": "highs", "options": EXACTLY},
+    {"method": "highs", "options": EXACTLY | {"presolve": False}},
+    {"method": "highs-ipm", "options": EXACTLY},
+)
+"""Usual first. At a few points of the many dual simplex ends undecided."""
 
 
 @dataclass(frozen=True)
@@ -158,10 +164,13 @@ def _solve(
 ) -> tuple[float, np.ndarray] | None:
     """Cost and point of the LP (or of another goal) within a box; None if there is none."""
     goal = a.cost if goal is None else goal
-    answer = linprog(
-        goal / (abs(goal).max() or 1.0), A_ub=a.below, b_ub=a.below_limit, A_eq=a.equal, b_eq=a.equal_value,
-        bounds=np.column_stack([lower, upper]), method="highs", options=OPTIONS,
-    )
+    for way in WAYS:
+        answer = linprog(
+            goal / (abs(goal).max() or 1.0), A_ub=a.below, b_ub=a.below_limit, A_eq=a.equal,
+            b_eq=a.equal_value, bounds=np.column_stack([lower, upper]), **way,
+        )  # fmt: skip
+        if answer.status in (0, 2):
+            break
     if answer.status == 2:
         return None
     if answer.status != 0:
