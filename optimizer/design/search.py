@@ -158,22 +158,25 @@ def _from_parts(
 ) -> tuple[Outcome | None, float]:
     """The best layout near the parts' answers, and the bound that the parts prove.
 
-    Contexts are a part of their own: their columns are four of five and none an integer. What they offer an
-    LLM is paid for at the relaxation's prices, and an LLM's part is solved in a second or two.
+    The parts are opened twice. First stored contexts are a part of their own: their columns are four of five
+    and none an integer, so that an LLM's part is solved in a second or two, with what contexts offer it paid
+    for at the relaxation's prices. Where that is not enough, every LLM keeps its contexts, which takes ten
+    times as long and tells more.
     """
-    first = _rounded_up(work, relaxed, known) if start is None else _held(work, start, known)
-    if _enough(work, first):
-        return first, known
-    within = work.clock.within(work.options, PART_OF_THE_TIME)
-    parts = bound_by_parts(Blocks.of(work.lp, work.apart), prices, within, interrupt=work.interrupt)
-    known = max(known, parts.bound)
-    begun = _held(work, parts.x, known) if first is None else _proven(work, first, known)
-    work.say(math.inf if begun is None else begun.objective, known)
+    begun = _rounded_up(work, relaxed, known) if start is None else _held(work, start, known)
     if _enough(work, begun):
         return begun, known
     seldom = _seldom(work, relaxed, prices)
-    if begun is not None:
-        begun = _one_by_one(work, begun, known, seldom)
+    for owners in (work.apart, work.owners):
+        within = work.clock.within(work.options, PART_OF_THE_TIME)
+        parts = bound_by_parts(Blocks.of(work.lp, owners), prices, within, interrupt=work.interrupt)
+        known = max(known, parts.bound)
+        begun = begun and _proven(work, begun, known)
+        if begun is None or owners is work.owners:
+            begun = _best(begun, _held(work, parts.x, known))
+        work.say(math.inf if begun is None else begun.objective, known)
+        if begun is not None and not _enough(work, begun):
+            begun = _one_by_one(work, begun, known, seldom)
         if _enough(work, begun):
             return begun, known
     at = None if begun is None else begun.x
