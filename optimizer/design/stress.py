@@ -6,6 +6,7 @@ case decides anything: a plan is asked to keep its promises as planned, and this
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from optimizer.design.search import Interrupt
 from optimizer.instance import Instance, Layout
 from optimizer.simulator import Disturbance
 from optimizer.simulator.simulation import enough
-from optimizer.simulator.types import ClassReplay, Verdict
+from optimizer.simulator.types import ClassReplay, Interval, Verdict
 
 PART = 3
 """Of the requests that judge a layout, each case gets one in so many."""
@@ -113,7 +114,7 @@ def judged(
             "case": case.name,
             "factor": case.factor,
             "worst_class": worst.cls,
-            "attainment": span(min(worst.attainment, worst.tpot_attainment, key=lambda share: share.mean)),
+            "attainment": span(_least(worst)),
             "required": worst.required,
             "hit_share": hits / requests if requests else 0.0,
             "usd_per_mtok": finite(layout.objective_usd / served * MILLION) if served > 0 else None,
@@ -133,7 +134,14 @@ def piled_up(case: Case, verdict: Verdict, planned: Verdict) -> bool:
 
 def _in_time(cls: ClassReplay) -> float:
     """The share of a class that is in time, for its first token and its pace; 0 where nothing was seen."""
-    return min(finite(cls.attainment.mean) or 0.0, finite(cls.tpot_attainment.mean) or 0.0)
+    return finite(_least(cls).mean) or 0.0
+
+
+def _least(cls: ClassReplay) -> Interval:
+    """The lesser of the two shares. Answers that take longer than the run have no pace, and say nothing."""
+    shares = (cls.attainment, cls.tpot_attainment)
+    seen = [share for share in shares if math.isfinite(share.mean)]
+    return min(seen or shares, key=lambda share: share.mean)
 
 
 def _hits(cls: ClassReplay) -> float:

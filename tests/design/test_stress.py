@@ -55,6 +55,12 @@ def test_late_tokens_count_as_late_first_tokens_do():
     assert judged(INSTANCE, LAYOUT, PLANNED, slow, verdict()).attainment.mean == 0.4
 
 
+def test_answers_longer_than_the_run_have_no_pace_that_could_be_late():
+    unknown = both(0.99, 0.97, tpot_attainment=Interval(math.nan, math.inf))
+    line = judged(INSTANCE, LAYOUT, PLANNED, unknown, verdict())
+    assert (line.worst_class, line.attainment.mean) == (CLASSES[1], 0.97)
+
+
 def test_hits_are_what_was_found_in_any_tier():
     line = judged(INSTANCE, LAYOUT, PLANNED, both(0.97, 0.97), verdict())
     assert line.hit_share == pytest.approx(0.21 + 0.48)

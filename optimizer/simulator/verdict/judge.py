@@ -76,7 +76,8 @@ def of_class(
     found = found_names(rows, tier_of)
     names = sorted({*told.shares, *found})
     ttft, tpot = first_tokens(rows), per_token(rows)
-    known, ended = seen.until(rows, "first_token", cls.ttft), seen.until(rows, "done", 0.0)
+    known = seen.until(rows, "first_token", cls.ttft)
+    ended = seen.until(rows, "done", 0.0, allowed=cls.tpot * float(rows["output"].max(initial=0.0)))
     served = ~rejected(rows)
     return ClassReplay(
         cls=cls.id,

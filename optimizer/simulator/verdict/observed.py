@@ -83,12 +83,14 @@ class Observed:
         inside = rows["arrival"] < end
         return Interval(found.mean, max(found.half, by_session(rows["session"][inside], values[inside])))
 
-    def until(self, rows: NDArray[Any], column: str, limit: float) -> float:
+    def until(self, rows: NDArray[Any], column: str, limit: float, allowed: float = 0.0) -> float:
         """The end of the part in which it is known what became of requests: `limit` seconds before the end,
-        or what nearly all of them took."""
+        or what nearly all of them took; where none came so far, the seconds that they are `allowed`."""
         took = rows[column] - rows["arrival"]
         took = took[np.isfinite(took)]
-        seen = float(np.quantile(took, 0.99)) if len(took) else limit
+        if not len(took):
+            return max(self.start, self.end - max(limit, allowed))
+        seen = float(np.quantile(took, 0.99))
         return self.end - min(max(seen, limit), LATEST * (self.end - self.start))
 
     # --- resources -----------------------------------------------------------------------------------------
