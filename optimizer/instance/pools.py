@@ -150,7 +150,7 @@ def with_margins(
         one = min(budget, sized(variance, mean))
         lost = slack_counted(fixed, budget, fill_alone(z, one / budget))
         whole = margin(z, psi * variance, psi * one, lost)
-        pool = _with(pool, f"{what}_idle", lost * one)
+        pool = _with(pool, f"{what}_idle", min(lost * one, budget - one))  # an instance holds one sequence
         decoded = [
             _with(x, f"{what}_swing", part(square, variance, whole))
             for x, square in zip(decoded, squares, strict=True)

@@ -284,7 +284,7 @@ def test_the_command_prints_a_line_of_json_a_run_and_its_tables(tmp_path):
     assert (tmp_path / "lines").read_text() == f"{lines}\n"
     asked = {"seed", "versions", "seconds", "family", "size", "method", "ratios"}
     assert all(asked <= set(run) for run in runs)
-    assert f"\n{tables}".count("\n### ") == 4
+    assert f"\n{tables}".count("\n### ") == 5
 
 
 def _told(incumbent, bound):
