@@ -28,7 +28,7 @@ from optimizer.solver.arrays import LinearProgram
 from optimizer.solver.engine import Interrupt
 from optimizer.solver.highs import solve
 from optimizer.solver.options import SolveOptions
-from optimizer.solver.outcome import Outcome, Status
+from optimizer.solver.outcome import Outcome
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -109,36 +109,23 @@ class Bound:
     x: Floats
     outcomes: dict[Hashable, Outcome]
 
-    @property
-    def finished(self) -> bool:
-        """Whether every part was solved to the gap asked of it: at these prices there is no better bound."""
-        return math.isfinite(self.bound) and all(_is_done(o) for o in self.outcomes.values())
-
-
-def _is_done(outcome: Outcome) -> bool:
-    return outcome.status in (Status.OPTIMAL, Status.WITHIN_GAP)
-
 
 def bound_by_parts(
     blocks: Blocks,
     row_duals: Floats,
     options: SolveOptions,
     *,
-    earlier: Bound | None = None,
     interrupt: Interrupt | None = None,
 ) -> Bound:
     """Solve every part at the given prices (duals of all rows of `lp`), as many at once as there are threads.
 
-    Parts share the time limit by their size; one that is not finished counts by the bound it has, and goes on
-    when this is called again with what was found `earlier` at the same prices. Nothing fails silently: a part
-    that HiGHS cannot decide makes the bound -inf.
+    Parts share the time limit by their size; one that is not finished counts by the bound it has. Nothing
+    fails silently: a part that HiGHS cannot decide makes the bound -inf.
     """
     prices = blocks.prices(row_duals)
     given_up = threading.Event()
-    outcomes = dict(earlier.outcomes) if earlier else {}
-    done = {owner for owner, outcome in outcomes.items() if _is_done(outcome)}
-    waiting = [part for part in blocks.parts if part.owner not in done]
-    waiting.sort(key=lambda part: -part.columns.size)
+    outcomes: dict[Hashable, Outcome] = {}
+    waiting = sorted(blocks.parts, key=lambda part: -part.columns.size)
     turns = _Turns(options, waiting)
 
     def stop() -> bool:
@@ -147,12 +134,10 @@ def bound_by_parts(
     def answer(part: Part) -> tuple[Part, Outcome | None]:
         priced = replace(part.own, c=part.own.c - part.shared.T @ prices)
         own = replace(options, gap=options.gap / FINER, threads=1, time_limit=turns.next(part))
-        before = outcomes.get(part.owner)
-        start, known = (before.x, before.bound) if before else (None, -math.inf)
         if stop():
             return part, None
         try:
-            return part, solve(priced, own, start=start, known_bound=known, interrupt=stop)
+            return part, solve(priced, own, interrupt=stop)
         except SolverFailure:
             return part, None
 
